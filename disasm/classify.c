@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "disasm/tables.h"
+
+static const struct row *find_row(const struct insn *insn)
+{
+	const struct rows *rows;
+
+	if (insn->map > 3)
+		return NULL;
+	if (insn->encoding == INSN_LEGACY)
+		rows = &rows_legacy[insn->map];
+	else if (insn->encoding == INSN_EVEX)
+		rows = &rows_evex[insn->map];
+	else
+		rows = &rows_vex[insn->map];
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+
+		if (insn->opcode >= row->first && insn->opcode <= row->last &&
+		    row->prefixes >> insn->prefix & 1 &&
+		    row->regs >> (insn->reg & 7) & 1)
+			return row;
+	}
+	return NULL;
+}
+
+static unsigned operand_size(const struct insn *insn)
+{
+	if (insn->wide)
+		return 8;
+	return insn->operand16 ? 2 : 4;
+}
+
+static unsigned lane_size(const struct insn *insn, unsigned flags)
+{
+	switch (flags & LANES) {
+	case L1:
+		return 1;
+	case L2:
+		return 2;
+	case L4:
+		return 4;
+	case L8:
+		return 8;
+	case L12:
+		return insn->wide ? 2 : 1;
+	case LW:
+		return insn->wide ? 8 : 4;
+	default:
+		return 0;
+	}
+}
+
+/* Sizes of the integer and x87 rows. */
+static unsigned size_legacy(const struct insn *insn, uint8_t size)
+{
+	bool small = insn->operand16 && !insn->wide;
+
+	switch (size) {
+	case Z_FX:
+		return 512;
+	case Z_V:
+		return operand_size(insn);
+	case Z_Y:
+		return insn->wide ? 8 : 4;
+	case Z_FAR:
+		return operand_size(insn) + 2;
+	case Z_STACK:
+		return small ? 2 : 8;
+	case Z_CX:
+		return insn->wide ? 16 : 8;
+	case Z_ENV:
+		return small ? 14 : 28;
+	case Z_SAVE:
+		return small ? 94 : 108;
+	default:
+		return 0;
+	}
+}
+
+static unsigned size_vector(const struct insn *insn, uint8_t size)
+{
+	static const uint8_t mask[2][2] = { { 2, 1 }, { 8, 4 } };
+	bool half = size == Z_HALF || (size == Z_HALFW && !insn->wide);
+
+	switch (size) {
+	case Z_L:
+		return insn->vector;
+	case Z_L2:
+		return insn->vector / 2;
+	case Z_L4:
+		return insn->vector / 4;
+	case Z_L8:
+		return insn->vector / 8;
+	case Z_DUP:
+		return insn->vector == 16 ? 8 : insn->vector;
+	case Z_K:
+		return mask[insn->wide][insn->prefix & 1];
+	case Z_FULL:
+	case Z_HALF:
+	case Z_HALFW:
+		if (insn->broadcast)
+			return insn->wide && !half ? 8 : 4;
+		return insn->vector / (half ? 2 : 1);
+	default:
+		return 0;
+	}
+}
+
+static unsigned size_of(const struct insn *insn, uint8_t size)
+{
+	if (size <= Z_FIXED)
+		return size;
+	return size >= Z_L ? size_vector(insn, size) : size_legacy(insn, size);
+}
+
+static void set_lanes(struct insn *insn, unsigned flags)
+{
+	insn->element = lane_size(insn, flags);
+	if (!insn->element)
+		return;
+	if (flags & LS)
+		insn->lane = LANE_SIGN;
+	else if (flags & LP)
+		insn->lane = LANE_PACKED;
+	else
+		insn->lane = LANE_EACH;
+}
+
+/*
+ * EVEX counts its one-byte displacement in units of the operand; of a lane
+ * where the operand's length varies.
+ */
+static void scale_displacement(struct insn *insn)
+{
+	if (insn->encoding != INSN_EVEX || insn->mod != 1)
+		return;
+	insn->offset *= insn->lane == LANE_PACKED ? insn->element : insn->size;
+}
+
+static enum insn_kind kind_of(const struct insn *insn, unsigned flags)
+{
+	if (!(flags & RW))
+		return INSN_NONE;
+	if (flags & S)
+		return INSN_STEP;
+	if (flags & K)
+		return INSN_STACK;
+	if (insn->mask && insn->lane == LANE_UNKNOWN)
+		return INSN_STEP;
+	/* One element for several lanes: read if any of them is on. */
+	if (insn->mask && insn->broadcast)
+		return INSN_STEP;
+	return INSN_NATIVE;
+}
+
+static int classify_memory(struct insn *insn)
+{
+	const struct row *row = find_row(insn);
+
+	if (!row)
+		return -EILSEQ;
+	insn->op = row->flags & RW;
+	insn->size = size_of(insn, row->size);
+	insn->bits = row->flags & B;
+	insn->general = row->flags & G || (row->flags & H && insn->rex);
+	insn->vector_in = row->flags & V;
+	insn->vector_out = row->flags & V && row->flags & (R | O);
+	set_lanes(insn, row->flags);
+	insn->kind = kind_of(insn, row->flags);
+	scale_displacement(insn);
+	/* The index of a gather or scatter is a vector register. */
+	if (row->flags & S && insn->encoding != INSN_LEGACY && insn->map == 2 &&
+	    insn->opcode >= 0x90 && insn->opcode <= 0xa3) {
+		insn->memory = false;
+		insn->index = -1;
+	}
+	return 0;
+}
+
+/* One-byte opcodes that touch memory without naming it. */
+static enum insn_kind implicit0(const struct insn *insn)
+{
+	unsigned reg = insn->reg & 7;
+
+	switch (insn->opcode) {
+	case 0xa4 ... 0xa7:
+	case 0xaa ... 0xaf:
+	case 0xd7:
+		return INSN_STRING;
+	case 0x50 ... 0x5f:
+	case 0x68:
+	case 0x6a:
+	case 0x8f:
+	case 0x9c ... 0x9d:
+	case 0xc2 ... 0xc3:
+	case 0xc8 ... 0xc9:
+	case 0xe8:
+		return INSN_STACK;
+	case 0xff:
+		if (reg == 3 || reg == 5)
+			return INSN_NONE;
+		return reg == 2 || reg == 6 ? INSN_STACK : INSN_NONE;
+	case 0x6c ... 0x6f: /* ins outs */
+	case 0xca ... 0xcb: /* ret far */
+	case 0xcf:	    /* iret */
+		return INSN_STEP;
+	default:
+		return INSN_NONE;
+	}
+}
+
+/* Two-byte opcodes that touch memory without naming it. */
+static enum insn_kind implicit1(const struct insn *insn)
+{
+	uint8_t modrm = insn->modrm < 0 ? 0 : insn->bytes[insn->modrm];
+
+	switch (insn->opcode) {
+	case 0x01: /* monitor monitorx clzero */
+		return modrm == 0xc8 || modrm == 0xfa || modrm == 0xfc
+			       ? INSN_STEP
+			       : INSN_NONE;
+	case 0xae: /* umonitor; incssp reads the shadow stack */
+		return insn->prefix == 2 && ((modrm >> 3 & 7) == 6 ||
+					     (modrm >> 3 & 7) == 5)
+			       ? INSN_STEP
+			       : INSN_NONE;
+	case 0xa0 ... 0xa1: /* push fs, pop fs; gs */
+	case 0xa8 ... 0xa9:
+	case 0xf7: /* maskmovq */
+		return INSN_STEP;
+	default:
+		return INSN_NONE;
+	}
+}
+
+static int classify_registers(struct insn *insn)
+{
+	if (insn->encoding != INSN_LEGACY) {
+		bool maskmov = insn->encoding != INSN_EVEX && insn->map == 1 &&
+			       insn->opcode == 0xf7;
+
+		insn->kind = maskmov ? INSN_STEP : INSN_NONE;
+		return 0;
+	}
+	if (insn->map == 0)
+		insn->kind = implicit0(insn);
+	else if (insn->map == 1)
+		insn->kind = implicit1(insn);
+	if (insn->kind == INSN_STRING)
+		insn->size = insn->opcode & 1 && insn->opcode != 0xd7
+				     ? operand_size(insn)
+				     : 1;
+	else if (insn->kind == INSN_STACK)
+		insn->size = insn->operand16 && !insn->wide ? 2 : 8;
+	return 0;
+}
+
+int insn_classify(struct insn *insn)
+{
+	return insn->memory ? classify_memory(insn) : classify_registers(insn);
+}

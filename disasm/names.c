@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <capstone/capstone.h>
+#include <errno.h>
+
+#include "disasm/insn.h"
+
+struct insn_names {
+	csh handle;
+	cs_insn *buffer;
+};
+
+int insn_names_new(struct insn_names **ret)
+{
+	_cleanup_(insn_names_freep) struct insn_names *names =
+		calloc(1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &names->handle) != CS_ERR_OK)
+		return -ENOMEM;
+	names->buffer = cs_malloc(names->handle);
+	if (!names->buffer)
+		return -ENOMEM;
+	*ret = take(names);
+	return 0;
+}
+
+void insn_names_free(struct insn_names *names)
+{
+	if (!names)
+		return;
+	if (names->buffer)
+		cs_free(names->buffer, 1);
+	if (names->handle)
+		cs_close(&names->handle);
+	free(names);
+}
+
+static void put_bytes(const struct insn *insn, char text[INSN_TEXT])
+{
+	int at = snprintf(text, INSN_TEXT, ".byte");
+
+	for (unsigned i = 0; i < insn->length; i++)
+		at += snprintf(text + at, INSN_TEXT - at, "%s 0x%02x",
+			       i ? "," : "", insn->bytes[i]);
+}
+
+void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
+	       char text[INSN_TEXT])
+{
+	const uint8_t *code = insn->bytes;
+	size_t size = insn->length;
+
+	if (!cs_disasm_iter(names->handle, &code, &size, &ip, names->buffer) ||
+	    size != 0) {
+		put_bytes(insn, text);
+		return;
+	}
+	snprintf(text, INSN_TEXT, "%.31s%s%.127s", names->buffer->mnemonic,
+		 names->buffer->op_str[0] ? " " : "", names->buffer->op_str);
+}
