@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "unwinder/pointer.h"
+
+/*
+ * A caller's frame lies above its callee's.  Only where the stack is changed
+ * may it be below: signal handlers on stacks of their own, coroutines.  The
+ * bound keeps a forged chain from going round for ever.
+ */
+enum { STACK_CHANGES_MAX = 16 };
+
+struct unwinder {
+	struct image image;
+	struct cold *cold;
+};
+
+/* One walk. */
+struct walk {
+	struct unwinder *unwinder;
+	struct cold_frame here;
+	unsigned changes; /* of the stack, so far */
+	bool by_pointer;  /* @here was found through rbp */
+};
+
+int unwinder_new(struct unwinder **ret)
+{
+	_cleanup_(unwinder_freep) struct unwinder *unwinder = NULL;
+	int r;
+
+	unwinder = calloc(1, sizeof(*unwinder));
+	if (!unwinder)
+		return -ENOMEM;
+	r = image_init(&unwinder->image);
+	if (r < 0)
+		return r;
+	r = cold_new(&unwinder->cold, &unwinder->image);
+	if (r < 0)
+		return r;
+	*ret = take(unwinder);
+	return 0;
+}
+
+void unwinder_free(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	cold_free(unwinder->cold);
+	image_done(&unwinder->image);
+	free(unwinder);
+}
+
+int unwinder_modules(struct unwinder *unwinder,
+		     const struct unwinder_module *modules, size_t count)
+{
+	return image_modules(&unwinder->image, modules, count);
+}
+
+/*
+ * In code without unwind information, of a compiler at run time or of an
+ * assembler.  enum cold_step or -errno.
+ */
+static int step_by_pointer(struct walk *walk)
+{
+	struct unwinder *unwinder = walk->unwinder;
+	struct cold_frame caller;
+	int r;
+
+	/* the ABI marks the outermost frame so; but only code that keeps
+	 * frame pointers means it by that */
+	if (walk->by_pointer && walk->here.rbp == 0)
+		return COLD_BOTTOM;
+	r = pointer_caller(&unwinder->image, &walk->here, &caller);
+	if (r != 0)
+		return r < 0 ? r : COLD_FAILED;
+	r = cold_resume(unwinder->cold, &caller);
+	if (r < 0)
+		return r;
+	walk->by_pointer = true;
+	return COLD_STEPPED;
+}
+
+/* To the caller of walk->here: enum cold_step or -errno. */
+static int step(struct walk *walk)
+{
+	struct cold *cold = walk->unwinder->cold;
+	struct cold_frame before = walk->here;
+	int r;
+
+	r = cold_step(cold);
+	if (r == COLD_NOTHING)
+		r = step_by_pointer(walk);
+	else
+		walk->by_pointer = false;
+	if (r != COLD_STEPPED)
+		return r;
+
+	cold_frame(cold, &walk->here);
+	if (walk->here.sp > before.sp)
+		return COLD_STEPPED;
+	if (++walk->changes > STACK_CHANGES_MAX ||
+	    (walk->here.sp == before.sp && walk->here.ip == before.ip))
+		return COLD_FAILED;
+	return COLD_STEPPED;
+}
+
+static int walk_frames(struct walk *walk, struct frame *frames, size_t max,
+		       size_t *count)
+{
+	while (*count < max) {
+		struct frame *frame = &frames[(*count)++];
+		int r;
+
+		*frame = (struct frame){ .ip = walk->here.ip };
+		r = step(walk);
+		if (r < 0)
+			return r;
+		if (r == COLD_BOTTOM)
+			return UNWINDER_END_BOTTOM;
+		if (r != COLD_STEPPED)
+			return UNWINDER_END_BROKEN;
+		frame->cfa = walk->here.sp;
+		if (!walk->here.ip)
+			return UNWINDER_END_BOTTOM;
+	}
+	return UNWINDER_END_TRUNCATED;
+}
+
+int unwinder_walk(struct unwinder *unwinder,
+		  const struct user_regs_struct *regs,
+		  const struct memory *memory, struct frame *frames, size_t max,
+		  size_t *count)
+{
+	struct walk walk = {
+		.unwinder = unwinder,
+		.here = { regs->rip, regs->rsp, regs->rbp },
+	};
+	int r;
+
+	*count = 0;
+	image_begin(&unwinder->image, memory);
+	r = cold_begin(unwinder->cold, regs, false);
+	if (r < 0)
+		return r;
+	r = walk_frames(&walk, frames, min_u64(max, UNWINDER_DEPTH_MAX), count);
+	if (r < 0)
+		*count = 0;
+	return r;
+}

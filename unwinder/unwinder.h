@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * unwinder - a stopped thread's call chain, as addresses
+ *
+ * Registers and memory in, {ip, cfa} out; no symbol names and no ptrace.
+ * Cold unwinding by libunwind with accessors of our own: one bulk read of the
+ * stack, and a table of modules that the caller keeps (libunwind's own _UPT
+ * accessors re-read the map and cost 250 us a frame).
+ */
+
+#include <sys/user.h>
+
+#include "base/memory.h"
+
+enum { UNWINDER_DEPTH_MAX = 4096 };
+
+/* One ELF module with unwind tables that lie in the process's memory. */
+struct unwinder_module {
+	uint64_t start, end; /* its whole extent in the process */
+	uint64_t text_start, text_end;
+	uint64_t eh_frame_hdr, eh_frame_hdr_size; /* 0: none */
+};
+
+struct frame {
+	uint64_t ip;  /* of the access, then return addresses */
+	uint64_t cfa; /* canonical frame address, 0 if unknown */
+};
+
+enum unwinder_end {
+	UNWINDER_END_BOTTOM,	/* the outermost frame */
+	UNWINDER_END_TRUNCATED, /* @max was reached */
+	UNWINDER_END_BROKEN,	/* no unwind information, or it led nowhere */
+};
+
+struct unwinder;
+
+int unwinder_new(struct unwinder **ret) _must_check_;
+void unwinder_free(struct unwinder *unwinder);
+DEFINE_CLEANUP(unwinder)
+
+/* The modules changed; @modules is copied and sorted by start. */
+int unwinder_modules(struct unwinder *unwinder,
+		     const struct unwinder_module *modules,
+		     size_t count) _must_check_;
+
+/*
+ * Fill @frames (at most @max) innermost first and set *@count.  Returns an
+ * enum unwinder_end, or -errno with *@count = 0.
+ */
+int unwinder_walk(struct unwinder *unwinder,
+		  const struct user_regs_struct *regs,
+		  const struct memory *memory, struct frame *frames, size_t max,
+		  size_t *count) _must_check_;
