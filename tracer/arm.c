@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "tracer/fault.h"
+#include "tracer/refuse.h"
+#include "tracer/session.h"
+
+/* Is one of the pinned (open for a call that blocks) pages here? */
+static int drop_pinned(const struct session *session, struct ranges *pages)
+{
+	for (size_t i = 0; i < session->pinned.count; i++) {
+		int r = ranges_remove(pages, session->pinned.range[i].start,
+				      session->pinned.range[i].end);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int hold(struct session *session)
+{
+	int r = process_hold(session->process, NULL, HOLD_ALL);
+
+	session->parked = true;
+	return r;
+}
+
+static void learn_masks(struct process *process)
+{
+	table_for_each(&process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		if (thread_is_stopped(thread))
+			thread->mask_known =
+				trace_get_mask(thread->tid, &thread->mask) == 0;
+	}
+}
+
+struct refused_context {
+	struct session *session;
+	int r;
+};
+
+static void on_refused(void *context, uint64_t start, uint64_t end, int number)
+{
+	struct refused_context *c = context;
+	int r = ranges_add(&c->session->watch.refused, start, end,
+			   REFUSED_KERNEL);
+
+	c->r = first_error(c->r, r);
+	report_warning(
+		c->session, "the kernel refused to guard 0x%jx-0x%jx: %s",
+		(uintmax_t)start, (uintmax_t)end,
+		number == -EPERM || number == -EACCES ? "the mapping is sealed"
+		: number == -ENOMEM ? "too many mappings (vm.max_map_count)"
+				    : "mprotect failed");
+}
+
+/* What is watched now, into session->watch. */
+static int resolve(struct session *session)
+{
+	/* Only at first is "no such symbol" an error for the user. */
+	struct error *err = session->armed_once ? NULL : session->err;
+	int r;
+
+	ranges_clear(&session->watch.never);
+	session->process->maps_stale = true;
+	r = session_refresh(session);
+	if (r == 0)
+		r = refuse_threads(&session->watch, session->process);
+	if (r == 0)
+		r = watch_resolve(&session->watch, session->process,
+				  &session->guard, session->resolver, err);
+	if (r < 0 && err && !err->text[0])
+		error_set(err, r, "cannot find what to watch");
+	/* A library that is gone takes its symbols along: not a failure. */
+	return session->armed_once && r != -ENOMEM && r != -ESRCH ? 0 : r;
+}
+
+static int close_pages(struct session *session, struct injection *injection)
+{
+	struct refused_context context = { session, 0 };
+	int r = drop_pinned(session, &session->watch.pages);
+
+	if (r == 0)
+		r = guard_arm(&session->guard, injection, &session->watch.pages,
+			      on_refused, &context);
+	return first_error(r, context.r);
+}
+
+static int prepare(struct session *session, struct injection *injection)
+{
+	int r = inject_scratch(injection);
+
+	if (r == 0)
+		r = inject_dispositions(injection);
+	if (r == 0 && !session->self_test)
+		r = session_self_test(session, injection);
+	return r;
+}
+
+/* Scratch memory and dispositions, before threads are asked anything. */
+static int with_injection(struct session *session, struct thread *thread,
+			  int (*work)(struct session *session,
+				      struct injection *injection))
+{
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	if (r == 0)
+		r = work(session, &injection);
+	return first_error(r, inject_end(&injection));
+}
+
+int session_arm(struct session *session, struct thread *injector)
+{
+	bool first = !session->armed_once;
+	int r = hold(session);
+
+	if (!injector)
+		injector = inject_thread(session->process);
+	if (r == 0 && !injector)
+		return -EAGAIN;
+	learn_masks(session->process);
+	fault_forget(session);
+
+	if (r == 0)
+		r = with_injection(session, injector, prepare);
+	if (r == 0)
+		r = resolve(session);
+	if (r == 0 && !session->began)
+		report_header(session);
+	if (r == 0)
+		r = with_injection(session, injector, close_pages);
+	if (r < 0)
+		return r;
+
+	session->phase = PHASE_ARMED;
+	session->armed_once = true;
+	if (first) {
+		session->armed_ns = session_now();
+		report_armed(session);
+	}
+	return 0;
+}
+
+int session_rearm(struct session *session, struct thread *injector)
+{
+	struct ranges before = { 0 };
+	int r = hold(session);
+
+	if (!injector)
+		injector = inject_thread(session->process);
+	if (r == 0 && !injector)
+		return -EAGAIN;
+	for (size_t i = 0; r == 0 && i < session->guard.pages.count; i++)
+		r = ranges_add(&before, session->guard.pages.range[i].start,
+			       session->guard.pages.range[i].end, 0);
+	if (r == 0)
+		r = resolve(session);
+	if (r == 0)
+		r = with_injection(session, injector, close_pages);
+	for (size_t i = 0; r == 0 && i < before.count; i++)
+		r = ranges_remove(&session->watch.pages, before.range[i].start,
+				  before.range[i].end);
+	if (r == 0 && session->watch.pages.count)
+		report_armed(session);
+	ranges_done(&before);
+	return r;
+}
+
+static int open_all(struct session *session, struct injection *injection)
+{
+	return guard_open(&session->guard, injection, 0, UINT64_MAX);
+}
+
+int session_disarm(struct session *session)
+{
+	struct thread *injector;
+	int r = hold(session);
+
+	if (r < 0)
+		return r;
+	if (session->guard.closed.count == 0)
+		return 0;
+	injector = inject_thread(session->process);
+	if (!injector)
+		return -EAGAIN;
+	return with_injection(session, injector, open_all);
+}
+
+int session_refuse(struct session *session, struct thread *injector,
+		   uint64_t start, uint64_t end, enum refusal why)
+{
+	struct injection injection;
+	int r = watch_refuse(&session->watch, start, end, why);
+
+	start = page_down(start);
+	end = page_up(end);
+	if (r < 0 || !ranges_overlap(&session->guard.pages, start, end))
+		return r;
+
+	r = inject_begin(&injection, injector);
+	if (r == 0)
+		r = guard_drop(&session->guard, &injection, start, end);
+	r = first_error(r, inject_end(&injection));
+	if (r == 0)
+		report_closed(session, start, end, refusal_name(why));
+	return r;
+}

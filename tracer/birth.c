@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "tracer/fault.h"
+#include "tracer/process/mem.h"
+#include "tracer/process/program.h"
+#include "tracer/refuse.h"
+#include "tracer/session.h"
+
+static const struct verdict run = { VERDICT_RUN, 0 };
+static const struct verdict gone = { VERDICT_GONE, 0 };
+
+/* Where kcmp(2) is not there: what the call that is under way asked for. */
+static bool flags_share(const struct thread *parent)
+{
+	struct user_regs_struct regs;
+	uint64_t flags = 0;
+
+	if (trace_get_regs(parent->tid, &regs) < 0)
+		return false;
+	switch (regs.orig_rax) {
+	case SYS_vfork:
+		return true;
+	case SYS_clone:
+		return regs.rdi & CLONE_VM;
+	case SYS_clone3:
+		(void)!mem_read(parent->process->mem, regs.rdi, &flags,
+				sizeof(flags));
+		return flags & CLONE_VM;
+	default:
+		return false;
+	}
+}
+
+static bool shares_memory(const struct thread *parent, pid_t child)
+{
+	long r = syscall(SYS_kcmp, parent->tid, child, KCMP_VM, 0, 0);
+
+	return r < 0 ? flags_share(parent) : r == 0;
+}
+
+/* A copy of ours is in the child, too: pages closed, scratch memory. */
+static int clean_child(struct session *session, struct process *child,
+		       struct thread *thread, const struct ranges *pages)
+{
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (size_t i = 0; r == 0 && i < pages->count; i++) {
+		const struct range *range = &pages->range[i];
+		int e = inject_protect(&injection, range->start, range->end,
+				       (int)range->tag);
+
+		/* Unmapped since, or not inherited (MADV_DONTFORK). */
+		if (e == -ESRCH)
+			r = e;
+	}
+	if (r == 0)
+		r = inject_unscratch(&injection);
+	return first_error(r, inject_end(&injection));
+}
+
+/* The first stop of a forked child: make it whole and let it go. */
+static void release_child(struct session *session, pid_t tid,
+			  const struct ranges *pages)
+{
+	_cleanup_(process_freep) struct process *child = NULL;
+	struct thread *thread;
+
+	if (process_new(tid, &child) < 0 ||
+	    process_add(child, tid, &thread) < 0) {
+		trace_detach(tid, 0);
+		return;
+	}
+	child->syscall_insn = session->process->syscall_insn;
+	child->scratch = session->process->scratch;
+	thread->stop = (struct stop){ .tid = tid, .kind = STOP_INTERRUPT };
+	thread_set_state(thread, THREAD_STOPPED);
+	if (child->scratch.start || pages->count)
+		(void)!clean_child(session, child, thread, pages);
+	trace_detach(tid, 0);
+}
+
+static void drop_child(struct session *session, pid_t tid, struct ranges *pages)
+{
+	table_remove(&session->children, (uint64_t)tid);
+	ranges_done(pages);
+	free(pages);
+}
+
+/* What was ours at the time of the fork, for when the child stops. */
+static void expect_child(struct session *session, pid_t tid)
+{
+	const struct guard *guard = &session->guard;
+	struct ranges *pages = calloc(1, sizeof(*pages));
+	int r = pages ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < guard->pages.count; i++)
+		r = ranges_add(pages, guard->pages.range[i].start,
+			       guard->pages.range[i].end,
+			       guard->pages.range[i].tag);
+	if (r == 0)
+		r = table_put(&session->children, (uint64_t)tid, pages);
+	if (r < 0) {
+		session->failure = r;
+		free(pages);
+	}
+}
+
+static int adopt(struct session *session, struct thread *parent, pid_t tid)
+{
+	struct thread *thread;
+	int r = process_add(session->process, tid, &thread);
+
+	if (r < 0)
+		return r;
+	thread->tgid = (pid_t)process_status(tid, "Tgid", 10,
+					     (uint64_t)session->process->pid);
+	thread->mask = parent->mask;
+	thread->mask_known = parent->mask_known;
+	return 0;
+}
+
+struct verdict session_clone(struct session *session, struct thread *thread)
+{
+	bool vfork = thread->stop.value == PTRACE_EVENT_VFORK;
+	unsigned long message = 0;
+	struct stop *orphan;
+	bool shares;
+	pid_t tid;
+	int r = trace_event_message(thread->tid, &message);
+
+	tid = (pid_t)message;
+	if (r < 0 || tid <= 0)
+		return run;
+	shares = shares_memory(thread, tid);
+	thread->vforking = vfork;
+	if (shares)
+		r = adopt(session, thread, tid);
+	else
+		expect_child(session, tid);
+	if (r < 0)
+		session->failure = r;
+	if (thread->stop.value != PTRACE_EVENT_CLONE && session->began)
+		report_fork(session, tid, vfork);
+
+	orphan = table_get(&session->orphans, (uint64_t)tid);
+	if (orphan) {
+		struct stop stop = *orphan;
+
+		table_remove(&session->orphans, (uint64_t)tid);
+		free(orphan);
+		session_orphan(session, &stop);
+	}
+	return run;
+}
+
+/* A stop of a tid that is no thread of ours (yet). */
+void session_orphan(struct session *session, const struct stop *stop)
+{
+	struct thread *thread = process_thread(session->process, stop->tid);
+	struct ranges *pages =
+		table_get(&session->children, (uint64_t)stop->tid);
+	bool dead = stop->kind == STOP_EXITED || stop->kind == STOP_KILLED;
+	struct stop *copy;
+
+	if (thread) {
+		thread->stop = *stop;
+		thread_set_state(thread, THREAD_PARKED);
+		session->parked = true;
+		return;
+	}
+	if (pages) {
+		if (!dead)
+			release_child(session, stop->tid, pages);
+		drop_child(session, stop->tid, pages);
+		return;
+	}
+	if (dead)
+		return;
+	copy = malloc(sizeof(*copy));
+	if (copy)
+		*copy = *stop;
+	if (!copy ||
+	    table_put(&session->orphans, (uint64_t)stop->tid, copy) < 0) {
+		free(copy);
+		session->failure = -ENOMEM;
+	}
+}
+
+/* All but the thread that exec'ed are gone; it has the pid now. */
+static void drop_others(struct session *session, struct thread *survivor)
+{
+	struct process *process = session->process;
+	struct table old = process->threads;
+
+	process->threads = (struct table){ 0 };
+	table_for_each(&old, s)
+	{
+		struct thread *thread = s->value;
+
+		session_call_forget(session, thread);
+		if (thread == survivor)
+			continue;
+		if (thread->tgid != process->pid &&
+		    table_put(&process->threads, (uint64_t)thread->tid,
+			      thread) == 0)
+			continue; /* a vfork child of before: still there */
+		free(thread);
+	}
+	table_done(&old);
+	if (table_put(&process->threads, (uint64_t)survivor->tid, survivor) < 0)
+		session->failure = -ENOMEM;
+}
+
+static const char *unsuitable(pid_t pid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : program_unsuitable(fd);
+}
+
+struct verdict session_exec(struct session *session, struct thread *thread)
+{
+	struct process *process = session->process;
+	const char *why;
+	int r;
+
+	if (thread->tgid != process->pid) {
+		/* A vfork child: its memory is its own now. */
+		trace_detach(thread->tid, 0);
+		session_call_forget(session, thread);
+		process_remove(process, thread);
+		return gone;
+	}
+	drop_others(session, thread);
+	guard_done(&session->guard);
+	ranges_clear(&session->pinned);
+	ranges_clear(&session->reclose);
+	session->pins = 0;
+	session->rooms = (struct rooms){ 0 };
+	fault_forget(session);
+	resolver_free(session->resolver);
+	session->resolver = NULL;
+	session->world_remaps = 0;
+	stack_forget(session);
+	thread->comm[0] = '\0';
+	thread->last_call = -1;
+
+	r = process_exec(process);
+	if (r < 0) {
+		session->failure = r;
+		return run;
+	}
+	if (session_is_over(session))
+		return run;
+	if (session->began)
+		report_exec(session);
+	session->phase = PHASE_STARTING;
+	session->armed_once = false;
+	session->self_test = 0;
+	why = unsuitable(process->pid);
+	r = why ? -ENOEXEC : entry_await(session, thread);
+	if (r < 0) {
+		report_warning(session,
+			       "the program that was exec'ed cannot be "
+			       "traced: it %s; it runs untraced",
+			       why ? why : "has no entry point we can find");
+		session->end = "detached";
+		session->phase = PHASE_DRAINING;
+	}
+	return run;
+}

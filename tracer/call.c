@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "tracer/call.h"
+#include "tracer/process/mem.h"
+
+static const struct verdict run = { VERDICT_RUN, 0 };
+static const struct verdict again = { VERDICT_AGAIN, 0 };
+
+bool call_guarded(void *context, uint64_t addr, uint64_t size)
+{
+	const struct session *session = context;
+
+	return guard_closed(&session->guard, addr, addr + size) ||
+	       ranges_overlap(&session->pinned, addr, addr + size);
+}
+
+struct inflight *call_inflight(struct thread *thread, const struct call *call)
+{
+	if (!thread->call) {
+		thread->call = calloc(1, sizeof(*thread->call));
+		if (!thread->call)
+			return NULL;
+		thread->call->call = *call;
+		for (int i = 0; i < 6; i++)
+			thread->call->args[i] = call->args[i];
+	}
+	return thread->call;
+}
+
+static void copy_args(struct user_regs_struct *regs, const uint64_t args[6])
+{
+	regs->rdi = args[0];
+	regs->rsi = args[1];
+	regs->rdx = args[2];
+	regs->r10 = args[3];
+	regs->r8 = args[4];
+	regs->r9 = args[5];
+}
+
+int call_set(struct thread *thread, int number, const uint64_t args[6])
+{
+	struct user_regs_struct regs;
+	int r = trace_get_regs(thread->tid, &regs);
+
+	if (r < 0)
+		return r;
+	copy_args(&regs, args);
+	regs.orig_rax = (uint64_t)number;
+	return trace_set_regs(thread->tid, &regs);
+}
+
+void call_report(struct session *session, struct thread *thread, int number,
+		 const struct bounce_use *use)
+{
+	struct effect effect = {
+		.access = { .addr = use->addr, .size = use->size, .count = 1 },
+		.shown = use->shown,
+	};
+	struct effect_report report = {
+		.effect = &effect,
+		.syscall = syscall_name(number),
+	};
+	struct ptrace_syscall_info info = { 0 };
+
+	if (use->direction & BUFFER_IN)
+		effect.access.op |= ACCESS_READ;
+	if (use->direction & BUFFER_OUT)
+		effect.access.op |= ACCESS_WRITE;
+	for (unsigned i = 0; i < use->shown; i++) {
+		effect.old[i] = use->old[i];
+		effect.new[i] = use->new[i];
+	}
+	if (trace_syscall_info(thread->tid, &info) == 0)
+		report.ip = info.instruction_pointer;
+	session->counts.insns++;
+	resolver_epoch(session->resolver);
+	report_access(session, thread, &report);
+}
+
+static void inflight_free(struct inflight *inflight)
+{
+	bounce_done(&inflight->bounce);
+	ranges_done(&inflight->opened);
+	free(inflight->before);
+	free(inflight);
+}
+
+void session_call_forget(struct session *session, struct thread *thread)
+{
+	struct inflight *inflight = thread->call;
+
+	if (!inflight)
+		return;
+	thread->call = NULL;
+	if (inflight->pinned && --session->pins == 0)
+		ranges_clear(&session->pinned);
+	if (!inflight->room.mapped)
+		(void)!room_give(&session->rooms, thread, &inflight->room);
+	(void)!room_give(&session->rooms, thread, &inflight->timeout_room);
+	inflight_free(inflight);
+}
+
+/* Registers as the program had them, and what we took given back. */
+static int finish(struct session *session, struct thread *thread)
+{
+	struct inflight *inflight = thread->call;
+	int r = 0;
+
+	if (inflight->changed)
+		r = call_set(thread, inflight->call.number,
+			     inflight->call.args);
+	inflight->changed = 0;
+	r = first_error(
+		r, room_give(&session->rooms, thread, &inflight->timeout_room));
+	if (inflight->restarts)
+		return r;
+	thread->call = NULL;
+	r = first_error(r, room_give(&session->rooms, thread, &inflight->room));
+	inflight_free(inflight);
+	return r;
+}
+
+static int after_signals(struct session *session, struct thread *thread,
+			 const struct call *call)
+{
+	struct dispositions *all = &session->process->dispositions;
+	uint64_t signal = call->args[0];
+	stack_t stack;
+
+	switch (call->number) {
+	case SYS_rt_sigaction:
+		if (call->args[1] && signal >= 1 && signal <= SIGNALS)
+			all->signal[signal] = thread->pending;
+		return 0;
+	case SYS_sigaltstack:
+		if (!call->args[0] ||
+		    mem_read(session->process->mem, call->args[0], &stack,
+			     sizeof(stack)) < 0 ||
+		    stack.ss_flags & SS_DISABLE)
+			return 0;
+		return session_refuse(session, thread, (uintptr_t)stack.ss_sp,
+				      (uintptr_t)stack.ss_sp + stack.ss_size,
+				      REFUSED_ALTSTACK);
+	default:
+		thread->mask_known =
+			trace_get_mask(thread->tid, &thread->mask) == 0;
+		return 0;
+	}
+}
+
+static bool is_restart(int64_t result)
+{
+	return result >= -516 && result <= -512;
+}
+
+static int leave(struct session *session, struct thread *thread, int64_t result)
+{
+	struct call call = { .number = thread->last_call };
+	unsigned flags = call_flags(call.number);
+	int r = 0;
+
+	for (int i = 0; i < 6; i++)
+		call.args[i] = thread->last_args[i];
+	if (!is_restart(result) && result != -EINTR) {
+		thread->restarted = false;
+		thread->call_deadline = 0;
+	}
+	if (thread->call && thread->call->moved)
+		r = moved_exit(session, thread, result);
+	else if (thread->call && thread->call->before)
+		r = inplace_exit(session, thread, result);
+	if (thread->call)
+		r = first_error(r, finish(session, thread));
+	if (r < 0)
+		return r;
+
+	if (call.number == SYS_prctl)
+		thread->comm[0] = '\0';
+	if (flags & CALL_MAPS)
+		r = mapcall_exit(session, thread, &call, result);
+	/* rt_sigreturn's "result" is the register that it restored. */
+	if (r == 0 && flags & CALL_SIGNALS &&
+	    (result >= 0 || call.number == SYS_rt_sigreturn))
+		r = after_signals(session, thread, &call);
+	return r;
+}
+
+/* restart_syscall(2) goes on with the call that was interrupted. */
+static bool resumes(struct thread *thread, const struct call *call)
+{
+	return call->number == SYS_restart_syscall && thread->last_call >= 0;
+}
+
+static int at_entry(struct session *session, struct thread *thread,
+		    const struct ptrace_syscall_info *info)
+{
+	struct call call = { .number = (int)info->entry.nr };
+	bool resumed;
+	int r;
+
+	for (int i = 0; i < 6; i++)
+		call.args[i] = info->entry.args[i];
+	resumed = resumes(thread, &call);
+	if (resumed) {
+		if (thread->call)
+			return 0; /* its buffers still are in the room */
+		call.number = thread->last_call;
+	} else if (thread->call) {
+		/* A handler ran, and the call was given up. */
+		thread->call->restarts = false;
+		r = finish(session, thread);
+		if (r < 0)
+			return r;
+	}
+	thread->last_call = call.number;
+	for (int i = 0; i < 6; i++)
+		thread->last_args[i] = call.args[i];
+	return call_enter(session, thread, &call, resumed);
+}
+
+static struct verdict answer(struct session *session, struct thread *thread,
+			     int r)
+{
+	if (r == 2 || thread->state != THREAD_STOPPED)
+		return again;
+	if (r < 0 && r != -ESRCH)
+		session->failure = first_error(session->failure, r);
+	return run;
+}
+
+/*
+ * What a call returned.  An injection may have moved the thread on from its
+ * exit stop; its registers are those that it had there.
+ */
+static int result_of(struct thread *thread,
+		     const struct ptrace_syscall_info *info, int64_t *result)
+{
+	struct user_regs_struct regs;
+	int r;
+
+	*result = info->exit.rval;
+	if (info->op == PTRACE_SYSCALL_INFO_EXIT)
+		return 0;
+	r = trace_get_regs(thread->tid, &regs);
+	*result = (int64_t)regs.rax;
+	return r;
+}
+
+struct verdict session_call(struct session *session, struct thread *thread)
+{
+	struct ptrace_syscall_info info = { 0 };
+	int64_t result = 0;
+	int r = trace_syscall_info(thread->tid, &info);
+
+	if (r == 0 && info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		thread->in_call = true;
+		r = at_entry(session, thread, &info);
+		if (r != 1)
+			return answer(session, thread, r);
+		thread->in_call = false;
+		r = trace_syscall_info(thread->tid, &info);
+	}
+	if (r == 0)
+		r = result_of(thread, &info, &result);
+	if (r < 0)
+		return run; /* dying */
+	return answer(session, thread, leave(session, thread, result));
+}
+
+int call_cancel(struct thread *thread)
+{
+	struct ptrace_syscall_info info = { 0 };
+	struct user_regs_struct regs;
+	int r = trace_syscall_info(thread->tid, &info);
+
+	if (r < 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return r;
+	r = trace_get_regs(thread->tid, &regs);
+	if (r < 0)
+		return r;
+	regs.rax = regs.orig_rax;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rip -= 2;
+	return trace_set_regs(thread->tid, &regs);
+}

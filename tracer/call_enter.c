@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "tracer/call.h"
+#include "tracer/process/mem.h"
+#include "tracer/refuse.h"
+
+/* The kernel must find these words in place, now and later. */
+static int refuse_buffers(struct session *session, struct thread *thread,
+			  const struct call_plan *plan)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < plan->count; i++) {
+		const struct buffer_use *b = &plan->buffer[i];
+
+		if (call_guarded(session, b->addr, b->size))
+			r = session_refuse(session, thread, b->addr,
+					   b->addr + b->size, REFUSED_TCB);
+	}
+	return r;
+}
+
+/* A new thread's stack, before it runs on it. */
+static int refuse_child_stack(struct session *session, struct thread *thread,
+			      const struct call *call)
+{
+	uint64_t stack[2] = { 0 }; /* of struct clone_args: base, size */
+	const struct mapping *m;
+	uint64_t top = 0;
+	int r;
+
+	if (call->number == SYS_clone)
+		top = call->args[1];
+	else if (call->number == SYS_clone3 &&
+		 mem_read(session->process->mem, call->args[0] + 40, stack,
+			  sizeof(stack)) == 0 &&
+		 stack[0])
+		top = stack[0] + stack[1];
+	if (!top)
+		return 0;
+	session->process->maps_stale = true;
+	r = process_remap(session->process);
+	m = maps_find(session->process->maps, top - 1);
+	if (r < 0 || !m)
+		return r;
+	return session_refuse(session, thread, max_u64(m->start, stack[0]), top,
+			      REFUSED_STACK);
+}
+
+static int enter_in_place(struct session *session, struct thread *thread,
+			  const struct call *call, const struct call_plan *plan)
+{
+	int r;
+
+	switch (call->number) {
+	case SYS_clone:
+	case SYS_clone3:
+		r = refuse_child_stack(session, thread, call);
+		return r < 0 ? r : refuse_buffers(session, thread, plan);
+	case SYS_set_tid_address:
+		thread->clear_tid = call->args[0];
+		return refuse_buffers(session, thread, plan);
+	case SYS_rseq:
+	case SYS_set_robust_list:
+		return refuse_buffers(session, thread, plan);
+	default:
+		return 1;
+	}
+}
+
+/*
+ * A private futex that is woken is found by its address alone: the kernel does
+ * not look at the page.
+ */
+static bool is_looked_up_only(const struct call *call,
+			      const struct buffer_use *buffer)
+{
+	return buffer->direction == 0 && call->number == SYS_futex &&
+	       call->args[1] & FUTEX_PRIVATE_FLAG;
+}
+
+static bool touches(struct session *session, const struct call *call,
+		    const struct call_plan *plan)
+{
+	for (unsigned i = 0; i < plan->count; i++)
+		if (!is_looked_up_only(call, &plan->buffer[i]) &&
+		    call_guarded(session, plan->buffer[i].addr,
+				 plan->buffer[i].size))
+			return true;
+	return plan->kind == CALL_UNKNOWN || plan->overflow;
+}
+
+/* 0: resume it; 1: stands at its exit; 2: runs already. */
+static int enter_guarded(struct session *session, struct thread *thread,
+			 const struct call *call, bool resumed)
+{
+	struct memory memory = process_memory(session->process);
+	struct call_plan plan;
+	uint64_t room;
+	int r;
+
+	call_describe(call, &memory, &plan);
+	if (plan.kind == CALL_NONE)
+		return 0;
+	if (plan.kind == CALL_IN_PLACE) {
+		r = enter_in_place(session, thread, call, &plan);
+		if (r <= 0)
+			return r;
+	}
+	if (!touches(session, call, &plan))
+		return 0;
+	if (plan.kind == CALL_BUFFERED && !plan.overflow) {
+		room = bounce_room(&plan, call_guarded, session);
+		r = resumed ? timeout_enter(session, thread, call) : 0;
+		if (r < 0)
+			return r;
+		r = moved_enter(session, thread, call, &plan, room);
+		if (r <= 0)
+			return r;
+	}
+	r = inplace_enter(session, thread, call, &plan);
+	return r == INPLACE_RUNS ? 2 : r == INPLACE_RESUME ? 0 : r;
+}
+
+/* What the program is about to set, before the kernel overwrites it. */
+static void note_signals(struct session *session, struct thread *thread,
+			 const struct call *call)
+{
+	if (call->number == SYS_rt_sigaction && call->args[1])
+		(void)!mem_read(session->process->mem, call->args[1],
+				&thread->pending, sizeof(thread->pending));
+}
+
+int call_enter(struct session *session, struct thread *thread,
+	       const struct call *call, bool resumed)
+{
+	unsigned flags = call_flags(call->number);
+	int r = resumed ? 0 : timeout_enter(session, thread, call);
+
+	if (r < 0 || session->phase != PHASE_ARMED)
+		return r;
+	if (flags & CALL_SIGNALS)
+		note_signals(session, thread, call);
+	if (flags & CALL_MAPS) {
+		r = mapcall_enter(session, thread, call);
+		if (r != 0 || thread->state != THREAD_STOPPED)
+			return r == 0 ? 2 : r;
+	}
+	if (!session->guard.closed.count && !session->pinned.count)
+		return 0;
+	return enter_guarded(session, thread, call, resumed);
+}

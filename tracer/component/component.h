@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * component - what a piece of memory is to the user
+ *
+ * "Determining a class name of an object targeted by the process via the
+ * particular instruction" (US 8,769,250): an address and the registers of the
+ * instruction in, class and member out, and always how we know.  Runtimes are
+ * asked in turn; the best confidence wins, CONFIDENCE_EXACT ends the search,
+ * and the plain one (symbol, heap block, stack, mapping) always answers.
+ *
+ * Everything is read from memory that a hostile or broken target controls:
+ * every loop is bounded, every pointer checked, no string trusted to end.
+ */
+
+#include <sys/types.h>
+
+#include "base/memory.h"
+#include "tracer/process/maps.h"
+#include "tracer/process/symbols.h"
+
+enum confidence {
+	CONFIDENCE_NONE,
+	CONFIDENCE_GUESS,
+	CONFIDENCE_LIKELY,
+	CONFIDENCE_EXACT,
+};
+
+enum { COMPONENT_NAME = 512, COMPONENT_MEMBER = 160 };
+
+struct query {
+	uint64_t addr; /* what was touched */
+	uint64_t size; /* bytes */
+	bool write;
+	uint64_t ip, sp;
+	uint64_t fs_base;
+	uint64_t candidates[4]; /* likely object starts, best first */
+	unsigned ncandidates;
+	const uint64_t *registers; /* 16, weak hints; NULL if unknown */
+};
+
+struct component {
+	const char *kind;    /* object global block stack file tls anon code */
+	const char *runtime; /* "c++", "c"; static strings */
+	const char *how;     /* vtable rtti symbol chunk map ... */
+	enum confidence confidence;
+	uint64_t start, size;	       /* of the object; size 0: unknown */
+	char name[COMPONENT_NAME];     /* class, symbol, or path */
+	char member[COMPONENT_MEMBER]; /* may be empty */
+};
+
+/* What the runtimes see of the process; owned by the caller. */
+struct world {
+	pid_t pid;
+	struct memory memory;
+	const struct maps *maps; /* replaced by the caller when it changes */
+	struct symbols *symbols;
+};
+
+struct resolver;
+
+int resolver_new(const struct world *world, struct resolver **ret) _must_check_;
+void resolver_free(struct resolver *resolver);
+DEFINE_CLEANUP(resolver)
+
+/* The target ran: forget what was read from its memory. */
+void resolver_epoch(struct resolver *resolver);
+
+/* Its map changed: modules may have come or gone. */
+void resolver_remap(struct resolver *resolver);
+
+/* Always answers; at worst kind "anon" with confidence none. */
+void resolver_resolve(struct resolver *resolver, const struct query *query,
+		      struct component *ret);
+
+/*
+ * Every object in [start, end) whose class name matches the glob @class
+ * (fnmatch(3) without flags), for watches and histograms.
+ * Stops when @visit returns non-zero and returns that.
+ */
+int resolver_objects(struct resolver *resolver, uint64_t start, uint64_t end,
+		     const char *class,
+		     int (*visit)(void *context,
+				  const struct component *object),
+		     void *context);
+
+/*
+ * Class names that the process knows (vtables of its modules), whether they
+ * have objects or not, until @visit != 0: for "no such class".
+ */
+int resolver_classes(struct resolver *resolver,
+		     int (*visit)(void *context, const char *name),
+		     void *context);
+
+const char *confidence_name(enum confidence confidence);

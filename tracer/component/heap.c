@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/component/area.h"
+#include "tracer/component/heap.h"
+
+enum {
+	BOUNDARIES = 65536,  /* of pages; 256 MiB of heap */
+	BACK_PAGES = 64,     /* how far a remembered boundary may lie */
+	PROOF = 8,	     /* chunks that must add up behind an old one */
+	MAX_STEPS = 1 << 21, /* chunks walked at most */
+	MAX_DOWN = 4096,     /* pages searched for an mmapped chunk's header */
+	BIG = 32,	     /* searches of that kind that are remembered */
+	DEAD_EPOCHS = 64,    /* stops until a walk that failed is retried */
+	BIG_EPOCHS = 1024,   /* and for how many stops if in vain */
+};
+
+struct boundary {
+	uint64_t page, chunk;
+	unsigned epoch;
+};
+
+/* Pages [start, end) hold one mmapped chunk, or (size 0) no header at all. */
+struct big {
+	uint64_t start, end, size;
+	unsigned epoch;
+};
+
+/* Where a walk from the area's first chunk could not go on. */
+struct dead_end {
+	uint64_t first, chunk;
+	unsigned epoch;
+};
+
+struct heap {
+	struct pages *pages;
+	struct area_finder finder;
+	unsigned epoch;
+
+	struct dead_end dead_end;
+	struct big big[BIG];
+	unsigned next_big;
+	struct boundary boundary[BOUNDARIES];
+};
+
+struct heap *heap_new(struct pages *pages)
+{
+	struct heap *heap = calloc(1, sizeof(*heap));
+
+	if (heap) {
+		heap->pages = pages;
+		heap->finder.pages = pages;
+		heap->epoch = 1;
+	}
+	return heap;
+}
+
+void heap_free(struct heap *heap)
+{
+	free(heap);
+}
+
+void heap_epoch(struct heap *heap)
+{
+	heap->epoch++;
+}
+
+void heap_remap(struct heap *heap, const struct maps *maps,
+		const struct symbols *symbols)
+{
+	area_remap(&heap->finder, maps, symbols);
+	heap->dead_end.chunk = 0;
+	memset(heap->big, 0, sizeof(heap->big));
+}
+
+static struct boundary *boundary_of(struct heap *heap, uint64_t addr)
+{
+	uint64_t page = addr / PAGE;
+
+	return &heap->boundary[(page * UINT64_C(0x9e3779b97f4a7c15)) >> 48];
+}
+
+static void remember(struct heap *heap, uint64_t chunk)
+{
+	struct boundary *b = boundary_of(heap, chunk);
+	uint64_t page = chunk / PAGE;
+
+	if (b->page == page && b->epoch == heap->epoch && b->chunk <= chunk)
+		return;
+	*b = (struct boundary){ page, chunk, heap->epoch };
+}
+
+struct step {
+	uint64_t chunk, size;
+	uint64_t next[2]; /* the next chunk's header */
+	bool top;	  /* the arena's last: what nobody has */
+};
+
+/* false: no chunk lies there, or the heap is being changed. */
+static bool look(struct heap *heap, uint64_t chunk, uint64_t end,
+		 struct step *ret)
+{
+	uint64_t head[2];
+
+	if (chunk + HEADER > end || !pages_words(heap->pages, chunk, head, 2))
+		return false;
+	ret->chunk = chunk;
+	ret->size = chunk_size(head[1]);
+	if (!is_chunk_size(ret->size) || ret->size > end - chunk)
+		return false;
+	ret->top = ret->size == end - chunk;
+	ret->next[0] = 0;
+	ret->next[1] = IN_USE_BEFORE;
+	if (ret->top)
+		return true;
+	if (!pages_words(heap->pages, chunk + ret->size, ret->next, 2))
+		return false;
+	/* A free chunk's size is repeated behind it. */
+	return (ret->next[1] & IN_USE_BEFORE) || ret->next[0] == ret->size;
+}
+
+/*
+ * The user's bytes reach 8 bytes into the next chunk while this one is in
+ * use.  false: @addr is in a header.
+ */
+static bool holds(const struct step *step, uint64_t addr, struct chunk *ret)
+{
+	ret->start = step->chunk + HEADER;
+	ret->free = step->top || !(step->next[1] & IN_USE_BEFORE);
+	ret->size = step->size - (ret->free ? HEADER : HEADER / 2);
+	return addr >= ret->start && addr - ret->start < ret->size;
+}
+
+/*
+ * @proof: chunks that must follow and add up before the answer counts.
+ * -ENOENT: @addr is no user's; -EBADMSG: no way to it, *from is where it ends.
+ */
+static int walk(struct heap *heap, uint64_t *from, uint64_t end, uint64_t addr,
+		unsigned proof, struct chunk *ret)
+{
+	uint64_t chunk = *from;
+	bool found = false;
+
+	for (unsigned i = 0; i < MAX_STEPS; i++) {
+		struct step step;
+
+		*from = chunk;
+		if (!found && chunk > addr)
+			return -ENOENT;
+		if (!look(heap, chunk, end, &step))
+			return -EBADMSG;
+		if (!found) {
+			found = holds(&step, addr, ret);
+			remember(heap, chunk);
+		}
+		if (found && (step.top || proof-- == 0))
+			return 0;
+		if (step.top)
+			return -ENOENT;
+		chunk += step.size;
+	}
+	return -EBADMSG;
+}
+
+/*
+ * A heap that cannot be walked (a program that calls brk itself, or a malloc
+ * that is under way) is tried again, but not at each stop.
+ */
+static int walk_all(struct heap *heap, const struct area *area, uint64_t addr,
+		    struct chunk *ret)
+{
+	struct dead_end *dead = &heap->dead_end;
+	uint64_t from = area->first;
+	int r;
+
+	if (dead->chunk && dead->first == area->first && addr >= dead->chunk &&
+	    heap->epoch - dead->epoch < DEAD_EPOCHS)
+		return -ENOENT;
+	r = walk(heap, &from, area->end, addr, 0, ret);
+	if (r != -EBADMSG)
+		return r;
+	*dead = (struct dead_end){ area->first, from, heap->epoch };
+	return -ENOENT;
+}
+
+static int walk_near(struct heap *heap, const struct area *area, uint64_t addr,
+		     struct chunk *ret)
+{
+	for (uint64_t back = 0; back < BACK_PAGES; back++) {
+		uint64_t at = addr - back * PAGE;
+		const struct boundary *b = boundary_of(heap, at);
+		uint64_t from = b->chunk;
+
+		if (at < area->first || at > addr)
+			break;
+		if (b->page != at / PAGE || b->chunk < area->first ||
+		    b->chunk + HEADER > addr)
+			continue;
+		if (walk(heap, &from, area->end, addr,
+			 b->epoch == heap->epoch ? 0 : PROOF, ret) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* An mmapped chunk starts a page; prev_size is what was cut to align it. */
+static bool is_mapped_chunk(struct heap *heap, uint64_t page, uint64_t end,
+			    uint64_t *size)
+{
+	uint64_t head[2];
+
+	if (!pages_words(heap->pages, page, head, 2) ||
+	    (head[1] & FLAGS) != MMAPPED)
+		return false;
+	*size = chunk_size(head[1]);
+	return *size >= PAGE && *size <= end - page && head[0] < 16 * PAGE &&
+	       (*size + head[0]) % PAGE == 0;
+}
+
+static int big_chunk(const struct big *big, struct chunk *ret)
+{
+	if (!big->size)
+		return -ENOENT;
+	*ret = (struct chunk){ big->start + HEADER, big->size - HEADER, false };
+	return 0;
+}
+
+/* A search that was made before: 0, or -ENOENT; 1 if there was none. */
+static int known_big(struct heap *heap, uint64_t addr, struct chunk *ret)
+{
+	for (unsigned i = 0; i < BIG; i++) {
+		const struct big *big = &heap->big[i];
+		uint64_t size;
+
+		if (addr < big->start || addr >= big->end)
+			continue;
+		if (!big->size && heap->epoch - big->epoch > BIG_EPOCHS)
+			continue;
+		if (big->size &&
+		    (!is_mapped_chunk(heap, big->start, big->end, &size) ||
+		     size != big->size))
+			continue;
+		return big_chunk(big, ret);
+	}
+	return 1;
+}
+
+static int find_big(struct heap *heap, const struct area *area, uint64_t addr,
+		    struct chunk *ret)
+{
+	struct big *big = &heap->big[heap->next_big++ % BIG];
+	uint64_t page = page_down(addr);
+
+	*big = (struct big){ page, page + PAGE, 0, heap->epoch };
+	for (unsigned i = 0; i < MAX_DOWN && page >= area->first; i++) {
+		uint64_t size;
+
+		if (is_mapped_chunk(heap, page, area->end, &size) &&
+		    size > addr - page) {
+			*big = (struct big){ page, page + size, size,
+					     heap->epoch };
+			break;
+		}
+		big->start = page;
+		page -= PAGE;
+	}
+	return big_chunk(big, ret);
+}
+
+int heap_chunk(struct heap *heap, uint64_t addr, struct chunk *ret)
+{
+	struct area area = area_of(&heap->finder, addr);
+	int r;
+
+	switch (area.kind) {
+	case AREA_CHUNKS:
+		if (walk_near(heap, &area, addr, ret) == 0)
+			return 0;
+		return walk_all(heap, &area, addr, ret);
+	case AREA_MAPPED:
+		r = known_big(heap, addr, ret);
+		if (r > 0)
+			r = find_big(heap, &area, addr, ret);
+		if (r == 0 && addr < ret->start)
+			return -ENOENT;
+		return r;
+	case AREA_NONE:
+		break;
+	}
+	return -ENOENT;
+}
+
+int heap_block_at(struct heap *heap, uint64_t start, struct chunk *ret)
+{
+	struct area area = area_of(&heap->finder, start);
+	uint64_t chunk = start - HEADER, size;
+	struct step step;
+
+	if (area.kind == AREA_NONE || chunk < area.first || chunk > start)
+		return -ENOENT;
+	if (area.kind == AREA_MAPPED) {
+		if (chunk % PAGE ||
+		    !is_mapped_chunk(heap, chunk, area.end, &size))
+			return -ENOENT;
+		*ret = (struct chunk){ start, size - HEADER, false };
+		return 0;
+	}
+	if (chunk % 16 || !look(heap, chunk, area.end, &step) || step.top ||
+	    !(step.next[1] & IN_USE_BEFORE) ||
+	    chunk_size(step.next[1]) < HEADER)
+		return -ENOENT;
+	return holds(&step, start, ret) ? 0 : -ENOENT;
+}

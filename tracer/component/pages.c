@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/component/pages.h"
+
+struct pages *pages_new(const struct memory *memory)
+{
+	struct pages *pages = calloc(1, sizeof(*pages));
+
+	if (!pages)
+		return NULL;
+	pages->memory = memory;
+	pages->epoch = 1;
+	return pages;
+}
+
+void pages_free(struct pages *pages)
+{
+	free(pages);
+}
+
+void pages_forget(struct pages *pages)
+{
+	/* After 2^32 stops an old tag would look fresh. */
+	if (++pages->epoch == 0) {
+		memset(pages->tag, 0, sizeof(pages->tag));
+		pages->epoch = 1;
+	}
+}
+
+/* The page's bytes, or NULL. */
+static const uint8_t *page(struct pages *pages, uint64_t addr)
+{
+	size_t slot = (addr / PAGE) % PAGES;
+
+	if (pages->tag[slot].addr != addr ||
+	    pages->tag[slot].epoch != pages->epoch) {
+		pages->tag[slot].addr = addr;
+		pages->tag[slot].epoch = pages->epoch;
+		pages->tag[slot].readable =
+			memory_read(pages->memory, addr, pages->bytes[slot],
+				    PAGE) == 0;
+	}
+	return pages->tag[slot].readable ? pages->bytes[slot] : NULL;
+}
+
+int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size)
+{
+	uint8_t *to = buffer;
+
+	if (size && addr + size - 1 < addr)
+		return -EFAULT;
+	while (size) {
+		uint64_t offset = addr % PAGE;
+		size_t part = min_u64(size, PAGE - offset);
+		const uint8_t *bytes = page(pages, addr - offset);
+		int r = 0;
+
+		if (bytes)
+			memcpy(to, bytes + offset, part);
+		else
+			r = memory_read(pages->memory, addr, to, part);
+		if (r < 0)
+			return r;
+		to += part;
+		addr += part;
+		size -= part;
+	}
+	return 0;
+}

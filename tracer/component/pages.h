@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * pages - the target's memory, each page read once per stop
+ *
+ * A small direct-mapped cache.  Where a whole page cannot be had the bytes
+ * asked for are read alone.
+ */
+
+#include "base/memory.h"
+
+enum { PAGES = 64 };
+
+struct pages {
+	const struct memory *memory;
+	unsigned epoch; /* what was read in another one is void */
+	struct {
+		uint64_t addr;
+		unsigned epoch;
+		bool readable;
+	} tag[PAGES];
+	uint8_t bytes[PAGES][PAGE];
+};
+
+struct pages *pages_new(const struct memory *memory);
+void pages_free(struct pages *pages);
+void pages_forget(struct pages *pages);
+
+/* As memory_read(). */
+int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size);
+
+/* @count words of 8 bytes; false if they cannot be read. */
+static inline bool pages_words(struct pages *pages, uint64_t addr,
+			       uint64_t *words, size_t count)
+{
+	return pages_read(pages, addr, words, count * sizeof(*words)) == 0;
+}

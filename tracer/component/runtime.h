@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * runtime - one way to name memory, and what all of them share
+ *
+ * A runtime is a table of functions; all its state is in what open() gives.
+ */
+
+#include "tracer/component/component.h"
+#include "tracer/component/heap.h"
+#include "tracer/component/pages.h"
+
+struct view {
+	const struct world *world;
+	struct pages *pages;
+	struct heap *heap;
+};
+
+struct scan {
+	uint64_t start, end;
+	const char *class; /* a glob */
+	int (*visit)(void *context, const struct component *object);
+	void *context;
+};
+
+struct runtime {
+	const char *name;
+
+	/* -ENOENT: there is nothing of it in this process. */
+	int (*open)(const struct view *view, void **ret);
+	void (*close)(void *state);
+
+	/*
+	 * Fill *ret, which is zeroed, with the best answer; confidence stays
+	 * CONFIDENCE_NONE if there is none.
+	 */
+	void (*resolve)(void *state, const struct query *query,
+			struct component *ret);
+
+	/* The target ran; modules came or went.  Either may be NULL. */
+	void (*epoch)(void *state);
+	void (*remap)(void *state);
+
+	/* For resolver_objects() and resolver_classes(); may be NULL. */
+	int (*each)(void *state, const struct scan *scan);
+	int (*classes)(void *state,
+		       int (*visit)(void *context, const char *name),
+		       void *context);
+};
+
+/* Is the address on the stack of the thread that asks? */
+bool view_on_stack(const struct view *view, const struct query *query);
+
+extern const struct runtime runtime_cxx;
+extern const struct runtime runtime_global;
+extern const struct runtime runtime_heap;
+extern const struct runtime runtime_mapping;
+
+/* Copy a name, cut at the end of a character if it is too long. */
+void component_name(struct component *component, const char *name);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * event - what is reported, as plain values
+ *
+ * Knows values only: no process, no ptrace.  record.h turns them into JSON.
+ */
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/macro.h"
+
+enum { EVENT_SHOWN = 64, EVENT_FRAMES = 256, EVENT_CLASS = 512 };
+
+enum event_op {
+	EVENT_READ = 1,
+	EVENT_WRITE = 2,
+	EVENT_RW = 3,
+};
+
+/* One frame of a call stack, named. Strings may be NULL. */
+struct event_frame {
+	uint64_t ip;
+	const char *function; /* demangled */
+	uint64_t offset;      /* of ip in function */
+	const char *module;
+};
+
+/* The logical component; strings may be NULL or empty: then left out. */
+struct event_component {
+	const char *kind;
+	const char *runtime;
+	const char *name; /* "class" for objects, "name" for the others */
+	const char *member;
+	const char *how;
+	const char *confidence;
+	uint64_t start;
+	uint64_t size; /* 0: unknown, left out */
+	uint64_t offset;
+};
+
+struct event_access {
+	uint64_t seq;
+	uint64_t insn_seq; /* the same for all operands of one instruction */
+	struct timespec time;
+	pid_t pid, tid;
+	const char *comm;
+
+	enum event_op op;
+	uint64_t addr;
+	uint64_t size;	/* bytes */
+	uint32_t count; /* rep: elements; 1 is left out */
+	uint64_t ip;
+	const char *insn;     /* text; NULL: not decoded */
+	const uint8_t *bytes; /* raw instruction, for insn == NULL */
+	unsigned nbytes;
+	const char *how; /* "native", "step"; left out for the kernel */
+
+	uint32_t shown; /* bytes in old and new; 0: unknown */
+	const uint8_t *old;
+	const uint8_t *new; /* left out for EVENT_READ */
+
+	const char *syscall; /* not NULL: by the kernel */
+
+	struct event_component component;
+
+	const struct event_frame *frames; /* NULL: not asked for */
+	unsigned nframes;
+	const char *stack_end; /* "truncated", "broken" or NULL */
+};
+
+/* A guarded or refused range, for the record "armed". */
+struct event_range {
+	const char *watch; /* the user's text; NULL: the default watch */
+	uint64_t start, end;
+	const char *component; /* symbol, class, "[heap]", path; may be NULL */
+	const char *refused;   /* why not; NULL: it is guarded */
+};
+
+struct event_armed {
+	pid_t pid;
+	const char *state; /* "armed", or "pending" where nothing is yet */
+	const struct event_range *ranges;
+	size_t nranges;
+	const char *const *pending; /* watches that may still appear */
+	size_t npending;
+	uint64_t pages;
+	const char *self_test; /* "seen", or why there was none */
+};
+
+struct event_header {
+	const char *version;
+	const char *const *command; /* our own command line, NULL-terminated */
+	pid_t pid;
+	const char *executable; /* of the target */
+	const char *host;
+	struct timespec start;
+	/* options in force */
+	const char *const *watches; /* NULL-terminated; empty: the default */
+	const char *on;		    /* read write all */
+	const char *policy;	    /* every first sample */
+	double hz;		    /* of sample; else 0 */
+	bool stacks;
+	bool exit_kill; /* the target dies with the tracer */
+};
+
+/* A count in the summary's by_class. */
+struct event_class_count {
+	const char *kind, *name; /* as in the component */
+	const char *op;
+	uint64_t count;
+};
+
+struct event_summary {
+	struct timespec time;
+	uint64_t events; /* access records written */
+	/* accesses */
+	uint64_t performed, stepped, unknown, neighbours, kernel, lost;
+	uint64_t faults;      /* stops on guarded pages */
+	uint64_t own_signals; /* the target's own SIGSEGV, passed on */
+	uint64_t born_unseen; /* objects found only by a later scan */
+	uint64_t slices;      /* of --sample */
+	/* system calls that ran with guarded pages open, by reason */
+	const struct event_count *unseen;
+	size_t nunseen;
+	const struct event_class_count *classes; /* most frequent first */
+	size_t nclasses;
+	uint64_t classes_left_off; /* accesses of classes not listed */
+	double wall, stopped;	   /* seconds */
+	const char *end;	   /* exited killed detached duration max-events
+				      interrupted reader-gone */
+	int status;		   /* exit status or signal; -1: still runs */
+};
+
+struct event_count {
+	const char *reason;
+	uint64_t count;
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tracer/event/log.h"
+
+enum { PIECE = 64 * 1024 };
+
+int log_open(struct log *log, const char *path, struct error *err)
+{
+	struct stat status;
+
+	*log = (struct log){ .fd = STDOUT_FILENO };
+	if (path) {
+		log->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			       0600);
+		if (log->fd < 0)
+			return error_set(err, -errno,
+					 "cannot write the log '%s': %s; "
+					 "choose another with -o",
+					 path, strerror(errno));
+		log->owned = true;
+	}
+	if (fstat(log->fd, &status) < 0)
+		return error_set(err, -errno,
+				 "standard output is closed; give a file "
+				 "with -o");
+	log->direct = !S_ISREG(status.st_mode);
+	return 0;
+}
+
+void log_flush(struct log *log)
+{
+	size_t done = 0;
+
+	while (done < log->buffer.size && !log->gone) {
+		ssize_t put = write(log->fd, log->buffer.data + done,
+				    log->buffer.size - done);
+
+		if (put >= 0) {
+			done += (size_t)put;
+		} else if (errno != EINTR && errno != EAGAIN) {
+			log->gone = true;
+			log->number = errno == EPIPE ? 0 : -errno;
+		}
+	}
+	buffer_clear(&log->buffer);
+}
+
+void log_line(struct log *log)
+{
+	if (log->direct || log->buffer.size >= PIECE)
+		log_flush(log);
+}
+
+void log_done(struct log *log)
+{
+	log_flush(log);
+	if (log->owned)
+		close(log->fd);
+	buffer_done(&log->buffer);
+	log->owned = false;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/event/line.h"
+#include "tracer/event/record.h"
+
+/*
+ * A value of the size of a register is shown as the number it is, anything
+ * else (and whatever is not known to its end) as bytes.
+ */
+static void record_value(struct json *json, const char *key,
+			 const struct event_access *access,
+			 const uint8_t *bytes, uint32_t shown)
+{
+	uint64_t size = access->size;
+	uint64_t value = 0;
+
+	if (!bytes || shown == 0)
+		return;
+	if (shown == size && size <= 8 && (size & (size - 1)) == 0) {
+		memcpy(&value, bytes, size);
+		json_value(json, key, value, (unsigned)size);
+	} else {
+		json_hex(json, key, bytes, shown);
+	}
+}
+
+static void record_values(struct json *json, const struct event_access *access)
+{
+	uint32_t shown = (uint32_t)min_u64(access->shown, EVENT_SHOWN);
+	const uint8_t *new = access->op == EVENT_READ ? NULL : access->new;
+
+	shown = (uint32_t)min_u64(shown, access->size);
+	record_value(json, "old", access, access->old, shown);
+	record_value(json, "new", access, new, shown);
+	if (shown && shown < access->size && (access->old || new))
+		json_bool(json, "cut", true);
+}
+
+static void record_instruction(struct json *json,
+			       const struct event_access *access)
+{
+	enum { INSTRUCTION_MAX = 15 };
+
+	json_address(json, "ip", access->ip);
+	if (access->insn)
+		json_string(json, "insn", access->insn);
+	else if (access->bytes && access->nbytes)
+		json_hex(json, "bytes", access->bytes,
+			 min_u64(access->nbytes, INSTRUCTION_MAX));
+}
+
+static void record_by(struct json *json, const struct event_access *access)
+{
+	if (access->syscall) {
+		json_string(json, "by", "kernel");
+		json_string(json, "syscall", access->syscall);
+		return;
+	}
+	json_string(json, "by", "user");
+	line_text(json, "how", access->how);
+}
+
+static void record_component(struct json *json,
+			     const struct event_component *component)
+{
+	if (!component->kind || !*component->kind)
+		return;
+	json_open(json, "component");
+	json_string(json, "kind", component->kind);
+	line_text(json, "runtime", component->runtime);
+	line_text(json, line_name_key(component->kind), component->name);
+	line_text(json, "member", component->member);
+	if (component->start) {
+		json_address(json, "start", component->start);
+		json_number(json, "offset", component->offset);
+	}
+	if (component->size)
+		json_number(json, "size", component->size);
+	line_text(json, "how", component->how);
+	line_text(json, "confidence", component->confidence);
+	json_close(json);
+}
+
+static void record_frame(struct json *json, const struct event_frame *frame)
+{
+	json_open(json, NULL);
+	json_address(json, "ip", frame->ip);
+	if (frame->function && *frame->function) {
+		json_string(json, "function", frame->function);
+		json_number(json, "offset", frame->offset);
+	}
+	line_text(json, "module", frame->module);
+	json_close(json);
+}
+
+static void record_stack(struct json *json, const struct event_access *access)
+{
+	if (!access->frames)
+		return;
+	json_array(json, "stack");
+	for (size_t i = 0; i < access->nframes && i < EVENT_FRAMES; i++)
+		record_frame(json, &access->frames[i]);
+	json_end(json);
+	line_text(json, "stack_end", access->stack_end);
+}
+
+static const char *op_name(enum event_op op)
+{
+	switch (op) {
+	case EVENT_READ:
+		return "read";
+	case EVENT_WRITE:
+		return "write";
+	case EVENT_RW:
+		break;
+	}
+	return "rw";
+}
+
+void record_access(struct buffer *out, const struct event_access *access)
+{
+	struct json json;
+
+	line_open(&json, out, "access");
+	json_number(&json, "seq", access->seq);
+	json_number(&json, "insn_seq", access->insn_seq);
+	json_time(&json, "time", &access->time);
+	json_integer(&json, "pid", access->pid);
+	json_integer(&json, "tid", access->tid);
+	line_text(&json, "comm", access->comm);
+
+	json_string(&json, "op", op_name(access->op));
+	json_address(&json, "addr", access->addr);
+	json_number(&json, "size", access->size);
+	if (access->count > 1)
+		json_number(&json, "count", access->count);
+	record_instruction(&json, access);
+	record_values(&json, access);
+	record_by(&json, access);
+	record_component(&json, &access->component);
+	record_stack(&json, access);
+	line_close(&json);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/event/line.h"
+#include "tracer/event/record.h"
+
+static void record_class_count(struct json *json,
+			       const struct event_class_count *class)
+{
+	json_open(json, NULL);
+	line_text(json, "kind", class->kind);
+	line_text(json, line_name_key(class->kind), class->name);
+	line_text(json, "op", class->op);
+	json_number(json, "count", class->count);
+	json_close(json);
+}
+
+static void record_accesses(struct json *json,
+			    const struct event_summary *summary)
+{
+	json_open(json, "accesses");
+	json_number(json, "performed", summary->performed);
+	json_number(json, "stepped", summary->stepped);
+	json_number(json, "kernel", summary->kernel);
+	json_number(json, "unknown", summary->unknown);
+	json_number(json, "neighbours", summary->neighbours);
+	json_number(json, "lost", summary->lost);
+	json_close(json);
+}
+
+static void record_unseen(struct json *json,
+			  const struct event_summary *summary)
+{
+	json_array(json, "unseen");
+	for (size_t i = 0; i < summary->nunseen; i++) {
+		if (summary->unseen[i].count == 0)
+			continue;
+		json_open(json, NULL);
+		json_string(json, "reason", summary->unseen[i].reason);
+		json_number(json, "count", summary->unseen[i].count);
+		json_close(json);
+	}
+	json_end(json);
+}
+
+static void record_classes(struct json *json,
+			   const struct event_summary *summary)
+{
+	json_array(json, "by_class");
+	for (size_t i = 0; i < summary->nclasses; i++)
+		record_class_count(json, &summary->classes[i]);
+	json_end(json);
+	if (summary->classes_left_off)
+		json_number(json, "by_class_left_off",
+			    summary->classes_left_off);
+}
+
+static void record_times(struct json *json, const struct event_summary *summary)
+{
+	json_real(json, "wall", summary->wall);
+	json_real(json, "stopped", summary->stopped);
+	if (summary->wall > 0)
+		json_real(json, "overhead", summary->stopped / summary->wall);
+}
+
+static void record_end(struct json *json, const struct event_summary *summary)
+{
+	bool killed = summary->end && strcmp(summary->end, "killed") == 0;
+
+	line_text(json, "end", summary->end);
+	if (summary->status >= 0)
+		json_integer(json, killed ? "signal" : "status",
+			     summary->status);
+}
+
+void record_summary(struct buffer *out, const struct event_summary *summary)
+{
+	struct json json;
+
+	line_open(&json, out, "summary");
+	json_time(&json, "time", &summary->time);
+	json_number(&json, "events", summary->events);
+	record_accesses(&json, summary);
+	json_number(&json, "faults", summary->faults);
+	json_number(&json, "own_signals", summary->own_signals);
+	json_number(&json, "born_unseen", summary->born_unseen);
+	json_number(&json, "slices", summary->slices);
+	record_unseen(&json, summary);
+	record_classes(&json, summary);
+	record_times(&json, summary);
+	record_end(&json, summary);
+	line_close(&json);
+}

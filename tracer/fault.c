@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/fault.h"
+#include "tracer/process/mem.h"
+
+enum { SEGV_BY_RIGHTS = 2 /* SEGV_ACCERR */, DECODED_MAX = 1 << 16 };
+
+void fault_forget(struct session *session)
+{
+	table_for_each(&session->decoded, s) free(s->value);
+	table_done(&session->decoded);
+}
+
+/* As many bytes as there are: an instruction may end at its mapping's end. */
+static int read_code(struct session *session, struct decoded *decoded,
+		     uint64_t ip)
+{
+	unsigned size = INSN_BYTES;
+	int r = mem_read(session->process->mem, ip, decoded->bytes, size);
+
+	if (r == -EFAULT) {
+		size = (unsigned)min_u64(INSN_BYTES, PAGE - ip % PAGE);
+		r = mem_read(session->process->mem, ip, decoded->bytes, size);
+	}
+	decoded->nbytes = size;
+	return r;
+}
+
+/* Only its own process could change a file mapping without write rights. */
+static bool is_stable(struct session *session, uint64_t ip)
+{
+	const struct mapping *m = maps_find(session->process->maps, ip);
+
+	return m && m->inode && !m->shared && !(m->prot & PROT_WRITE) &&
+	       ip + INSN_BYTES < m->end;
+}
+
+int fault_decode(struct session *session, uint64_t ip,
+		 const struct decoded **ret)
+{
+	struct decoded *decoded = table_get(&session->decoded, ip);
+	struct decoded fresh = { 0 };
+	int r;
+
+	if (decoded && decoded->stable) {
+		*ret = decoded;
+		return 0;
+	}
+	r = read_code(session, &fresh, ip);
+	if (r < 0)
+		return r;
+	if (decoded && decoded->nbytes == fresh.nbytes &&
+	    memcmp(decoded->bytes, fresh.bytes, fresh.nbytes) == 0) {
+		*ret = decoded;
+		return 0;
+	}
+
+	if (session->decoded.count >= DECODED_MAX)
+		fault_forget(session);
+	decoded = table_get(&session->decoded, ip);
+	if (!decoded) {
+		decoded = malloc(sizeof(*decoded));
+		if (!decoded)
+			return -ENOMEM;
+		r = table_put(&session->decoded, ip, decoded);
+		if (r < 0) {
+			free(decoded);
+			return r;
+		}
+	}
+	*decoded = fresh;
+	decoded->result =
+		insn_decode(decoded->bytes, decoded->nbytes, &decoded->insn);
+	decoded->stable = is_stable(session, ip);
+	*ret = decoded;
+	return 0;
+}
+
+bool fault_allowed(struct session *session, uint64_t addr, uint64_t size,
+		   int prot)
+{
+	uint64_t end = addr + size;
+
+	while (addr < end) {
+		int ours = guard_prot(&session->guard, addr);
+		const struct range *range;
+		const struct mapping *m;
+
+		if (ours >= 0) {
+			range = ranges_find(&session->guard.pages, addr);
+			if ((ours & prot) != prot)
+				return false;
+			addr = range->end;
+			continue;
+		}
+		if (process_remap(session->process) < 0)
+			return false;
+		m = maps_find(session->process->maps, addr);
+		if (!m || (m->prot & prot) != prot)
+			return false;
+		addr = min_u64(m->end, page_down(addr) + PAGE);
+	}
+	return true;
+}
+
+static int read_allowed(void *context, uint64_t addr, void *buffer, size_t size)
+{
+	struct session *session = context;
+
+	if (!fault_allowed(session, addr, size, PROT_READ))
+		return -EFAULT;
+	return mem_read(session->process->mem, addr, buffer, size);
+}
+
+static int write_allowed(void *context, uint64_t addr, const void *buffer,
+			 size_t size)
+{
+	struct session *session = context;
+
+	if (!fault_allowed(session, addr, size, PROT_WRITE))
+		return -EFAULT;
+	return mem_write(session->process->mem, addr, buffer, size);
+}
+
+struct memory fault_memory(struct session *session)
+{
+	return (struct memory){
+		.context = session,
+		.read = read_allowed,
+		.write = write_allowed,
+	};
+}
+
+static int load_vector(struct session *session, struct thread *thread,
+		       struct cpu *cpu)
+{
+	cpu->xstate = session->xstate;
+	cpu->xstate_size = XSTATE_MAX;
+	return trace_get_xstate(thread->tid, cpu->xstate, &cpu->xstate_size);
+}
+
+/* Registers back; most stores change none but rip. */
+static int store_regs(struct thread *thread, const struct insn *insn,
+		      struct user_regs_struct *before, struct cpu *cpu)
+{
+	uint64_t ip = before->rip;
+	int r;
+
+	before->rip = cpu->regs.rip;
+	if (memcmp(before, &cpu->regs, sizeof(*before)) == 0)
+		r = trace_set_ip(thread->tid, cpu->regs.rip);
+	else
+		r = trace_set_regs(thread->tid, &cpu->regs);
+	before->rip = ip;
+	if (r == 0 && insn->vector_out)
+		r = trace_set_xstate(thread->tid, cpu->xstate,
+				     cpu->xstate_size);
+	return r;
+}
+
+/* Under "first" and "sample" a page that was seen is opened. */
+static int open_seen(struct session *session, struct thread *thread,
+		     const struct effect *effects, unsigned count)
+{
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (unsigned i = 0; r == 0 && i < count; i++) {
+		uint64_t start = page_down(effects[i].access.addr);
+		uint64_t end = page_up(effects[i].access.addr +
+				       max_u64(effects[i].access.size, 1));
+
+		r = guard_open(&session->guard, &injection, start, end);
+	}
+	return first_error(r, inject_end(&injection));
+}
+
+static void report_effects(struct session *session, struct thread *thread,
+			   const struct decoded *decoded,
+			   const struct user_regs_struct *regs,
+			   const struct effect *effects, unsigned count)
+{
+	struct effect_report report = {
+		.regs = regs,
+		.insn = &decoded->insn,
+		.bytes = decoded->bytes,
+		.nbytes = decoded->insn.length,
+		.how = "native",
+		.ip = regs->rip,
+	};
+
+	session->counts.insns++;
+	for (unsigned i = 0; i < count; i++) {
+		report.effect = &effects[i];
+		report_access(session, thread, &report);
+	}
+}
+
+static bool opens_pages(const struct session *session)
+{
+	return session->policy != POLICY_EVERY;
+}
+
+/* Perform it here.  EXECUTE_STEP: it must be stepped. */
+static int perform(struct session *session, struct thread *thread,
+		   const struct decoded *decoded, struct user_regs_struct *regs)
+{
+	struct memory memory = fault_memory(session);
+	struct effect effects[ACCESS_MAX];
+	struct cpu cpu = { .regs = *regs };
+	unsigned count = 0;
+	int r = 0;
+
+	if (decoded->insn.vector_in)
+		r = load_vector(session, thread, &cpu);
+	if (r == 0)
+		r = execute_run(session->execute, &decoded->insn, &cpu, &memory,
+				effects, &count);
+	if (r == -ESRCH)
+		return r;
+	if (r != EXECUTE_DONE)
+		return EXECUTE_STEP;
+
+	r = store_regs(thread, &decoded->insn, regs, &cpu);
+	session->counts.performed++;
+	report_effects(session, thread, decoded, regs, effects, count);
+	if (r == 0 && opens_pages(session))
+		r = open_seen(session, thread, effects, count);
+	return r;
+}
+
+/*
+ * A fault on a page that is open by now was raised while it was closed: the
+ * thread tries again.  It is the program's own if its rights forbid it.
+ */
+static int try_again(struct session *session, const struct decoded *decoded,
+		     uint64_t addr)
+{
+	bool writes = decoded->result == 0 && decoded->insn.op & ACCESS_WRITE;
+
+	if (guard_prot(&session->guard, addr) < 0)
+		session->process->maps_stale = true;
+	return fault_allowed(session, addr, 1, PROT_READ | PROT_WRITE) ||
+			       (fault_allowed(session, addr, 1, PROT_READ) &&
+				!writes)
+		       ? FAULT_OURS
+		       : FAULT_THEIRS;
+}
+
+int session_fault(struct session *session, struct thread *thread,
+		  const siginfo_t *info)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
+	const struct decoded *decoded;
+	struct user_regs_struct regs;
+	int r;
+
+	if (info->si_code != SEGV_BY_RIGHTS ||
+	    !guard_was_closed(&session->guard, addr))
+		return FAULT_THEIRS;
+	r = trace_get_regs(thread->tid, &regs);
+	if (r == 0)
+		r = fault_decode(session, regs.rip, &decoded);
+	if (r < 0)
+		return r == -EFAULT ? FAULT_THEIRS : r;
+	if (!ranges_find(&session->guard.closed, addr))
+		return try_again(session, decoded, addr);
+
+	session->counts.faults++;
+	resolver_epoch(session->resolver);
+	r = session_unforce(session, thread, SIGSEGV);
+	if (r < 0)
+		return r;
+
+	if (decoded->result == 0 && decoded->insn.kind != INSN_STEP &&
+	    decoded->insn.kind != INSN_NONE) {
+		r = perform(session, thread, decoded, &regs);
+		if (r != EXECUTE_STEP)
+			return r;
+	}
+	return session_step(session, thread,
+			    decoded->result == 0 ? &decoded->insn : NULL, info,
+			    &regs);
+}

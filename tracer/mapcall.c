@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "tracer/call.h"
+#include "tracer/fault.h"
+
+/* The memory that the call would change, up to two ranges. */
+static unsigned affected(const struct call *call, struct range ret[2])
+{
+	const uint64_t *a = call->args;
+	unsigned count = 0;
+
+	switch (call->number) {
+	case SYS_mmap:
+		if (!(a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)))
+			return 0;
+		break;
+	case SYS_mremap:
+		if (a[3] & MREMAP_FIXED)
+			ret[count++] =
+				(struct range){ a[4], a[4] + page_up(a[2]), 0 };
+		break;
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_madvise:
+	case SYS_mlock:
+	case SYS_mlock2:
+	case SYS_msync:
+	case SYS_mbind:
+	case SYS_remap_file_pages:
+		break;
+	default:
+		return 0;
+	}
+	ret[count++] =
+		(struct range){ page_down(a[0]), page_up(a[0] + a[1]), 0 };
+	return count;
+}
+
+static bool locks_all(const struct call *call)
+{
+	return call->number == SYS_mlockall;
+}
+
+static int open_affected(struct session *session, struct thread *thread,
+			 const struct range *range, unsigned count)
+{
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (unsigned i = 0; r == 0 && i < count; i++)
+		r = guard_open(&session->guard, &injection, range[i].start,
+			       range[i].end);
+	return first_error(r, inject_end(&injection));
+}
+
+/*
+ * Guarded memory gets its own rights back before the program changes it, so
+ * that the kernel and the program see what they would without us.  These
+ * calls do not block, so the other threads are held the while.
+ */
+int mapcall_enter(struct session *session, struct thread *thread,
+		  const struct call *call)
+{
+	struct range range[2];
+	unsigned count = affected(call, range), touched = 0;
+	int r;
+
+	if (locks_all(call)) {
+		range[0] = (struct range){ 0, UINT64_MAX, 0 };
+		count = 1;
+	}
+	for (unsigned i = 0; i < count; i++)
+		touched += ranges_overlap(&session->guard.pages, range[i].start,
+					  range[i].end) != NULL;
+	if (!touched)
+		return 0;
+
+	r = process_hold(session->process, thread, HOLD_USER);
+	session->parked = true;
+	if (r == 0)
+		r = open_affected(session, thread, range, count);
+	if (r == 0)
+		r = inplace_run(thread);
+	/* Not back yet: it will be; its pages are open meanwhile. */
+	return r;
+}
+
+static bool may_add_memory(const struct call *call)
+{
+	return call->number == SYS_mmap || call->number == SYS_brk ||
+	       call->number == SYS_mremap || call->number == SYS_mprotect ||
+	       call->number == SYS_shmat;
+}
+
+/* Does something that the user wants wait for new memory? */
+static bool wants_more(const struct session *session)
+{
+	const struct watch *watch = &session->watch;
+
+	if (watch->nspecs == 0)
+		return true;
+	for (size_t i = 0; i < watch->nspecs; i++)
+		if (watch->spec[i].kind == SPEC_MAP || !watch->found[i])
+			return true;
+	return false;
+}
+
+static int close_again(struct session *session, struct thread *thread,
+		       const struct range *range, unsigned count)
+{
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (unsigned i = 0; r == 0 && i < count; i++)
+		r = guard_close_range(&session->guard, &injection,
+				      range[i].start, range[i].end);
+	return first_error(r, inject_end(&injection));
+}
+
+int mapcall_exit(struct session *session, struct thread *thread,
+		 const struct call *call, int64_t result)
+{
+	struct range range[2];
+	unsigned count = affected(call, range);
+	bool failed = result < 0 && result >= -4095, touched = false;
+	int r;
+
+	for (unsigned i = 0; i < count; i++)
+		touched |= ranges_overlap(&session->guard.pages, range[i].start,
+					  range[i].end) != NULL;
+	if (!touched && failed)
+		return 0;
+	session->process->maps_stale = true;
+	fault_forget(session);
+	if (session->policy == POLICY_SAMPLE || session->phase != PHASE_ARMED)
+		return 0; /* the next slice looks at everything */
+	if (touched || locks_all(call)) {
+		r = process_remap(session->process);
+		if (r == 0)
+			r = guard_reconcile(&session->guard,
+					    session->process->maps);
+		if (r == 0 && locks_all(call))
+			r = close_again(session, thread,
+					&(struct range){ 0, UINT64_MAX, 0 }, 1);
+		else if (r == 0)
+			r = close_again(session, thread, range, count);
+		if (r < 0)
+			return r;
+	}
+	if (!failed && may_add_memory(call) && wants_more(session))
+		return session_rearm(session, thread);
+	return 0;
+}

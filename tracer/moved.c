@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "tracer/call.h"
+#include "tracer/fault.h"
+
+enum { RESTART_BLOCK = -516 };
+
+/* Our copying forces rights: what the program may not write, the kernel must
+ * refuse to write, too. */
+static bool may_be_written(struct session *session,
+			   const struct call_plan *plan)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct buffer_use *b = &plan->buffer[i];
+		int prot = b->direction & BUFFER_OUT ? PROT_WRITE : PROT_READ;
+
+		if (!fault_allowed(session, b->addr, b->size, prot))
+			return false;
+	}
+	return true;
+}
+
+int moved_enter(struct session *session, struct thread *thread,
+		const struct call *call, const struct call_plan *plan,
+		uint64_t room)
+{
+	struct memory memory = process_memory(session->process);
+	struct inflight *inflight = call_inflight(thread, call);
+	uint64_t args[6];
+	int r;
+
+	if (!inflight)
+		return -ENOMEM;
+	if (!may_be_written(session, plan))
+		return 1;
+	r = room_take(&session->rooms, thread, room, &inflight->room);
+	if (r < 0)
+		return r == -ESRCH ? r : 1;
+
+	r = bounce_begin(&inflight->bounce, call, plan, inflight->room.addr,
+			 call_guarded, session, &memory);
+	if (r < 0) {
+		bounce_done(&inflight->bounce);
+		(void)!room_give(&session->rooms, thread, &inflight->room);
+		return r == -ESRCH ? r : 1;
+	}
+	inflight->moved = true;
+	for (int i = 0; i < 6; i++) {
+		bool changed = inflight->bounce.args[i] != call->args[i];
+
+		/* A timeout that we shortened stays so. */
+		args[i] = inflight->changed >> i & 1 && !changed
+				  ? inflight->args[i]
+				  : inflight->bounce.args[i];
+		inflight->args[i] = args[i];
+		inflight->changed |= (uint8_t)(changed << i);
+	}
+	return call_set(thread, call->number, args);
+}
+
+int moved_exit(struct session *session, struct thread *thread, int64_t result)
+{
+	struct memory memory = process_memory(session->process);
+	struct inflight *inflight = thread->call;
+	struct bounce_use uses[CALL_BUFFERS];
+	unsigned count = 0;
+	int r;
+
+	r = bounce_end(&inflight->bounce, result, &memory, call_guarded,
+		       session, uses, &count);
+	inflight->restarts = result == RESTART_BLOCK;
+	if (inflight->restarts)
+		return r == -ESRCH ? r : 0;
+	/* A call that will be made again is one event, when it is done. */
+	if (r == 0 && !(result >= -516 && result <= -512))
+		for (unsigned i = 0; i < count; i++)
+			call_report(session, thread, inflight->call.number,
+				    &uses[i]);
+
+	bounce_done(&inflight->bounce);
+	inflight->moved = false;
+	r = first_error(r == -ESRCH ? r : 0,
+			room_give(&session->rooms, thread, &inflight->room));
+	return r;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * options - what the user asked for, as plain values
+ *
+ * Filled by cmd/, read by the tracer.  Strings are the caller's.
+ */
+
+#include <sys/types.h>
+
+#include "base/macro.h"
+
+enum policy {
+	POLICY_DEFAULT, /* every for narrow watches, sample for broad ones */
+	POLICY_EVERY,	/* each access */
+	POLICY_FIRST,	/* the first access of each page, then it is opened */
+	POLICY_SAMPLE,	/* as first, closed again hz times a second */
+};
+
+struct options {
+	const char *const *watches; /* -w texts */
+	size_t nwatches;
+	uint8_t on; /* ACCESS_READ | ACCESS_WRITE bits that are events */
+	enum policy policy;
+	double hz; /* of POLICY_SAMPLE; 0: the default */
+
+	bool stacks;	/* -k */
+	unsigned depth; /* of a stack */
+
+	uint64_t max_events; /* 0: no limit */
+	double duration;     /* seconds from armed; 0: no limit */
+
+	const char *output; /* -o, expanded; NULL: standard output */
+	int verbose;	    /* -v counts up, -q counts down */
+	const char *const *command_line; /* our own argv, for the header */
+};

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/process/mem.h"
+
+/* What the kernel puts in rax of a call that it will restart. */
+enum { RESTART_FIRST = -516, RESTART_LAST = -512 };
+
+/* @thread's next stop, whatever signals come to us meanwhile. */
+static int next_stop(struct thread *thread, struct stop *stop)
+{
+	int r;
+
+	do
+		r = stop_wait(thread->tid, true, stop);
+	while (r == -EINTR);
+
+	if (r == 0 &&
+	    (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)) {
+		thread->stop = *stop;
+		thread_set_state(thread, THREAD_GONE);
+		return -ESRCH;
+	}
+	return r == -ECHILD ? -ESRCH : r;
+}
+
+/*
+ * Let it run to @kind.  All signals are blocked, so what comes between is an
+ * interrupt of ours, job control, or a SIGSTOP, which nothing blocks.
+ */
+static int run_to(struct thread *thread, enum stop_kind kind)
+{
+	struct stop stop;
+	int r;
+
+	do {
+		r = trace_resume(thread->tid, TRACE_SYSCALL, 0);
+		if (r == 0)
+			r = next_stop(thread, &stop);
+		if (r < 0)
+			return r;
+		if (stop.kind == STOP_GROUP)
+			thread->regroup = true;
+		if (stop.kind == STOP_SIGNAL)
+			thread->restop = true;
+		if (stop.kind == STOP_INTERRUPT && kind != STOP_INTERRUPT)
+			thread->reinterrupt = true;
+	} while (stop.kind != kind &&
+		 !(kind == STOP_INTERRUPT && stop.kind == STOP_GROUP));
+	return 0;
+}
+
+/* Look for "syscall" in what the process may execute: the vDSO has one. */
+static int find_syscall(struct process *process)
+{
+	uint8_t bytes[8192];
+	int r = process_remap(process);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < process->maps->count; i++) {
+		/* From the end: the vDSO lies high. */
+		const struct mapping *m =
+			&process->maps->mapping[process->maps->count - 1 - i];
+		size_t size = min_u64(sizeof(bytes), m->end - m->start);
+		uint8_t *at;
+
+		if (!(m->prot & PROT_EXEC) || m->start >> 47 ||
+		    mem_read(process->mem, m->start, bytes, size) < 0)
+			continue;
+		at = memmem(bytes, size, "\x0f\x05", 2);
+		if (at) {
+			process->syscall_insn =
+				m->start + (uint64_t)(at - bytes);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* Of a parked stop nobody has asked yet which side of the call it is. */
+static bool stands_at_entry(const struct thread *thread)
+{
+	struct ptrace_syscall_info info = { 0 };
+
+	return thread->stop.kind == STOP_SYSCALL &&
+	       trace_syscall_info(thread->tid, &info) == 0 &&
+	       info.op == PTRACE_SYSCALL_INFO_ENTRY;
+}
+
+int inject_begin(struct injection *injection, struct thread *thread)
+{
+	int r = 0;
+
+	*injection = (struct injection){
+		.thread = thread,
+		.at_entry = stands_at_entry(thread),
+	};
+	/* Not permitted: then its filters judge our calls, too. */
+	if (thread->process->seccomp)
+		(void)!trace_options(thread->tid,
+				     thread->process->options |
+					     TRACE_SUSPEND_SECCOMP);
+	if (!thread->process->syscall_insn)
+		r = find_syscall(thread->process);
+	if (r == 0)
+		r = trace_get_regs(thread->tid, &injection->saved);
+	if (r == 0)
+		r = trace_get_mask(thread->tid, &injection->mask);
+	if (r == 0)
+		r = trace_set_mask(thread->tid, ~UINT64_C(0));
+	return r;
+}
+
+int inject_call(struct injection *injection, long number,
+		const uint64_t args[6], int64_t *result)
+{
+	struct thread *thread = injection->thread;
+	struct user_regs_struct regs = injection->saved;
+	bool at_entry = injection->at_entry && !injection->used;
+	int r;
+
+	regs.rip = at_entry ? regs.rip : thread->process->syscall_insn;
+	regs.rax = (uint64_t)number;
+	regs.orig_rax = at_entry ? (uint64_t)number : (uint64_t)-1;
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+	injection->used = true;
+
+	r = trace_set_regs(thread->tid, &regs);
+	if (r == 0 && !at_entry)
+		r = run_to(thread, STOP_SYSCALL);
+	if (r == 0)
+		r = run_to(thread, STOP_SYSCALL);
+	if (r == 0)
+		r = trace_get_regs(thread->tid, &regs);
+	*result = (int64_t)regs.rax;
+	return r;
+}
+
+static bool waits_for_restart(const struct user_regs_struct *regs)
+{
+	int64_t result = (int64_t)regs->rax;
+
+	return (int64_t)regs->orig_rax >= 0 && result >= RESTART_FIRST &&
+	       result <= RESTART_LAST;
+}
+
+/* Go back to the entry of the call that was replaced, by making it again. */
+static int reenter(struct injection *injection)
+{
+	struct thread *thread = injection->thread;
+	struct user_regs_struct regs = injection->saved;
+	int r;
+
+	regs.rip -= 2;
+	regs.rax = regs.orig_rax;
+	regs.orig_rax = (uint64_t)-1;
+	r = trace_set_regs(thread->tid, &regs);
+	return r < 0 ? r : run_to(thread, STOP_SYSCALL);
+}
+
+/*
+ * Back into a stop where the kernel looks for signals: only there it looks at
+ * rax for a restart, too (without it -512 reaches the program), and only there
+ * a thread can go on listening in a group stop.
+ */
+static int trap_again(struct thread *thread)
+{
+	enum stop_kind kind = thread->stop.kind;
+	int r = trace_interrupt(thread->tid);
+
+	if (r == 0)
+		r = run_to(thread, STOP_INTERRUPT);
+	if (r == 0 && (kind == STOP_INTERRUPT || kind == STOP_GROUP))
+		thread->stop.kind =
+			thread->regroup ? STOP_GROUP : STOP_INTERRUPT;
+	thread->regroup = false;
+	return r;
+}
+
+int inject_end(struct injection *injection)
+{
+	struct thread *thread = injection->thread;
+	bool left = injection->used && !injection->at_entry;
+	int r = 0;
+
+	if (injection->used && injection->at_entry)
+		r = reenter(injection);
+	else if (injection->used)
+		r = trace_set_regs(thread->tid, &injection->saved);
+
+	if (thread->process->seccomp)
+		(void)!trace_options(thread->tid, thread->process->options);
+	r = first_error(r, trace_set_mask(thread->tid, injection->mask));
+	if (r == 0 && left &&
+	    (waits_for_restart(&injection->saved) ||
+	     thread->stop.kind == STOP_GROUP))
+		return trap_again(thread);
+	/* Whoever sent the interrupt that we ate still waits for it: a call
+	 * that it broke off is made again only at its stop. */
+	if (r == 0 && thread->reinterrupt)
+		r = trace_interrupt(thread->tid);
+	thread->reinterrupt = false;
+	return r;
+}
+
+struct thread *inject_thread(struct process *process)
+{
+	table_for_each(&process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		/* Others lie inside a system call, or carry a signal. */
+		if (thread_is_stopped(thread) &&
+		    (thread->stop.kind == STOP_SYSCALL ||
+		     thread->stop.kind == STOP_INTERRUPT ||
+		     thread->stop.kind == STOP_GROUP))
+			return thread;
+	}
+	return NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * inject - run system calls in a stopped thread, and leave no trace
+ *
+ * inject_begin() keeps the registers and blocks the signals of the thread,
+ * inject_call() runs one system call, inject_end() puts everything back: the
+ * thread stands where it stood, also at the entry of a system call, and a call
+ * that waits to be restarted still does.
+ *
+ * The signal of a signal stop is lost by an injection.  It must be one that
+ * was to be swallowed (our own fault), or inject_signal() queues it again.
+ */
+
+#include "tracer/process/process.h"
+
+struct injection {
+	struct thread *thread;
+	struct user_regs_struct saved;
+	uint64_t mask;
+	bool at_entry;
+	bool used; /* the call that stood at its entry was replaced */
+};
+
+int inject_begin(struct injection *injection,
+		 struct thread *thread) _must_check_;
+
+/* *@result is what the kernel returned: -4095..-1 are its errors. */
+int inject_call(struct injection *injection, long number,
+		const uint64_t args[6], int64_t *result) _must_check_;
+
+int inject_end(struct injection *injection) _must_check_;
+
+/* A stopped thread whose stop does not carry a signal, or NULL. */
+struct thread *inject_thread(struct process *process);
+
+/*
+ * Map our scratch memory (once), and learn the dispositions of the signals
+ * that the process catches.
+ */
+int inject_scratch(struct injection *injection) _must_check_;
+int inject_unscratch(struct injection *injection);
+int inject_dispositions(struct injection *injection) _must_check_;
+
+int inject_protect(struct injection *injection, uint64_t start, uint64_t end,
+		   int prot) _must_check_;
+
+/* sigaltstack(2) of the thread: base and size, 0 if it has none. */
+int inject_altstack(struct injection *injection, uint64_t *base,
+		    uint64_t *size) _must_check_;
+
+/* rt_sigaction(2): put a disposition back. */
+int inject_disposition(struct injection *injection, int signal,
+		       const struct disposition *disposition) _must_check_;
+
+/* Queue the signal of a signal stop again, with its siginfo untouched. */
+int inject_signal(struct injection *injection,
+		  const siginfo_t *info) _must_check_;
+
+/* Parts of the scratch memory, from scratch.start. */
+enum {
+	SCRATCH_CODE = 0,     /* "syscall", and the load of the self-test */
+	SCRATCH_LOAD = 16,    /* offset of that load: mov rax, [rdi] */
+	SCRATCH_DATA = 4096,  /* arguments of injected calls */
+	SCRATCH_PROBE = 8192, /* the page that the self-test closes */
+	SCRATCH_ROOM = 12288, /* buffers of moved system calls */
+	SCRATCH_SIZE = SCRATCH_ROOM + 256 * 1024,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "tracer/process/mem.h"
+
+int mem_open(pid_t pid, int *ret)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	*ret = open(path, O_RDWR | O_CLOEXEC);
+	return *ret < 0 ? -errno : 0;
+}
+
+/*
+ * The kernel says EIO both for an address that is not mapped and for a page
+ * that may not be forced; 0 bytes mean that the address space is gone.
+ */
+static int result(ssize_t got)
+{
+	if (got > 0)
+		return 0;
+	if (got == 0)
+		return -ESRCH;
+	return errno == EIO ? -EFAULT : -errno;
+}
+
+int mem_read(int fd, uint64_t addr, void *buffer, size_t size)
+{
+	char *to = buffer;
+
+	while (size > 0) {
+		ssize_t got = pread(fd, to, size, (off_t)addr);
+		int r = result(got);
+
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return r;
+		to += got;
+		addr += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+int mem_write(int fd, uint64_t addr, const void *buffer, size_t size)
+{
+	const char *from = buffer;
+
+	while (size > 0) {
+		ssize_t put = pwrite(fd, from, size, (off_t)addr);
+		int r = result(put);
+
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return r;
+		from += put;
+		addr += (uint64_t)put;
+		size -= (size_t)put;
+	}
+	return 0;
+}

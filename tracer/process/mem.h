@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * mem - the memory of one process through /proc/PID/mem
+ *
+ * The only way that reaches pages which we closed: process_vm_readv(2) obeys
+ * their protection, this file forces it.  The descriptor belongs to one
+ * address space; after an exec a new one is needed.
+ */
+
+#include <sys/types.h>
+
+#include "base/memory.h"
+
+int mem_open(pid_t pid, int *ret) _must_check_;
+
+/* All of @size bytes: 0, -EFAULT, -EIO (shared page, writing), -ESRCH. */
+int mem_read(int fd, uint64_t addr, void *buffer, size_t size) _must_check_;
+int mem_write(int fd, uint64_t addr, const void *buffer,
+	      size_t size) _must_check_;

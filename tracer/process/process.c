@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/process/mem.h"
+#include "tracer/process/process.h"
+
+int process_new(pid_t pid, struct process **ret)
+{
+	_cleanup_(process_freep) struct process *process =
+		calloc(1, sizeof(*process));
+	int r;
+
+	if (!process)
+		return -ENOMEM;
+	process->pid = pid;
+	process->maps_stale = true;
+
+	r = mem_open(pid, &process->mem);
+	if (r < 0)
+		return r;
+	r = symbols_new(pid, &process->symbols);
+	if (r < 0)
+		return r;
+	*ret = take(process);
+	return 0;
+}
+
+void process_free(struct process *process)
+{
+	if (!process)
+		return;
+	table_for_each(&process->threads, s) free(s->value);
+	table_done(&process->threads);
+	maps_free(process->maps);
+	symbols_free(process->symbols);
+	closep(&process->mem);
+	free(process);
+}
+
+int process_exec(struct process *process)
+{
+	int r;
+
+	closep(&process->mem);
+	r = mem_open(process->pid, &process->mem);
+	if (r < 0)
+		return r;
+
+	symbols_free(process->symbols);
+	process->symbols = NULL;
+	r = symbols_new(process->pid, &process->symbols);
+	if (r < 0)
+		return r;
+
+	process->maps_stale = true;
+	process->syscall_insn = 0;
+	process->scratch = (struct scratch){ 0 };
+	process->dispositions.known = false;
+	return process_remap(process);
+}
+
+int process_remap(struct process *process)
+{
+	struct maps *maps;
+	int r;
+
+	if (!process->maps_stale)
+		return 0;
+	r = maps_read(process->pid, &maps, NULL);
+	if (r < 0)
+		return r;
+	maps_free(process->maps);
+	process->maps = maps;
+	process->maps_stale = false;
+	process->remaps++;
+	return symbols_update(process->symbols, maps);
+}
+
+int process_add(struct process *process, pid_t tid, struct thread **ret)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	int r;
+
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = tid;
+	thread->tgid = process->pid;
+	thread->process = process;
+	thread->state = THREAD_NEW;
+	thread->last_call = -1;
+
+	r = table_put(&process->threads, (uint64_t)tid, thread);
+	if (r < 0) {
+		free(thread);
+		return r;
+	}
+	*ret = thread;
+	return 0;
+}
+
+void process_remove(struct process *process, struct thread *thread)
+{
+	table_remove(&process->threads, (uint64_t)thread->tid);
+	free(thread);
+}
+
+static int read_callback(void *context, uint64_t addr, void *buffer,
+			 size_t size)
+{
+	struct process *process = context;
+
+	return mem_read(process->mem, addr, buffer, size);
+}
+
+static int write_callback(void *context, uint64_t addr, const void *buffer,
+			  size_t size)
+{
+	struct process *process = context;
+
+	return mem_write(process->mem, addr, buffer, size);
+}
+
+struct memory process_memory(struct process *process)
+{
+	return (struct memory){
+		.context = process,
+		.read = read_callback,
+		.write = write_callback,
+	};
+}
+
+uint64_t process_status(pid_t tid, const char *key, int base, uint64_t fallback)
+{
+	char path[48], line[256];
+	size_t length = strlen(key);
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file)
+		return fallback;
+
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, key, length) == 0 && line[length] == ':')
+			return strtoull(line + length + 1, NULL, base);
+	return fallback;
+}

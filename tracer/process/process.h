@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * process - one traced address space and the threads that live in it
+ *
+ * A struct process is an address space: threads, and vfork children until
+ * they exec, belong to the same one.
+ *
+ *	           seen in a clone event
+ *	                   |
+ *	                   v    first stop
+ *	                  NEW ----------> STOPPED <---------+
+ *	                                  |  |  ^           | next stop
+ *	                           resume |  |  | queued    |
+ *	                                  |  v  |           |
+ *	                                  | PARKED <--+     |
+ *	                                  v           |     |
+ *	                               RUNNING -------+-----+
+ *	                                       hold
+ *	any --exit, SIGKILL, exec by another--> GONE
+ *
+ * A thread is STOPPED while its stop is being handled, PARKED when it was
+ * stopped on behalf of another (thread_hold) and its own stop still waits to
+ * be handled.  Only thread_set_state() changes it, and asserts the arrows.
+ */
+
+#include "base/table.h"
+#include "tracer/process/maps.h"
+#include "tracer/process/ptrace.h"
+#include "tracer/process/signals.h"
+#include "tracer/process/stop.h"
+#include "tracer/process/symbols.h"
+
+enum thread_state {
+	THREAD_NEW,
+	THREAD_RUNNING,
+	THREAD_STOPPED,
+	THREAD_PARKED,
+	THREAD_GONE,
+};
+
+struct inflight; /* a system call whose buffers we moved: guard's */
+
+struct thread {
+	pid_t tid;
+	pid_t tgid; /* not the process's pid for a vfork child */
+	struct process *process;
+	enum thread_state state;
+	struct stop stop; /* the last one */
+
+	bool in_call;	  /* runs inside a call at whose exit it will stop */
+	bool vforking;	  /* waits in the kernel for its vfork child */
+	bool regroup;	  /* left its group stop on our behalf */
+	bool restop;	  /* a SIGSTOP that we took away and owe it */
+	bool reinterrupt; /* an interrupt was taken away, likewise */
+	bool told;	  /* to stop, by process_hold() */
+	int owed;	  /* signal that was queued again: deliver it */
+	bool mask_known;
+	uint64_t mask; /* signals the program believes it blocks */
+
+	struct inflight *call;
+	bool restarted;		/* we made its call be made again */
+	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
+	int last_call;		/* number, for restart_syscall(2); -1 none */
+	uint64_t last_args[6];
+	struct disposition pending; /* of rt_sigaction(2), until it returns */
+
+	uint64_t clear_tid; /* clear_child_tid if we saw it, 0 unknown */
+	char comm[64];	    /* "" : to be read again */
+};
+
+/* Memory of ours in the process: code, buffers, and a page for the self-test.
+ */
+struct scratch {
+	uint64_t start, size; /* 0: none */
+};
+
+struct process {
+	pid_t pid;
+	int mem;
+	unsigned long options; /* of ptrace, TRACE_* */
+	bool seccomp;	       /* it has filters of its own */
+	struct table threads;  /* tid -> struct thread */
+
+	struct maps *maps;
+	bool maps_stale;
+	uint64_t remaps; /* counts up when maps is replaced */
+	struct symbols *symbols;
+
+	uint64_t syscall_insn; /* address of a syscall instruction, 0 unknown */
+	struct scratch scratch;
+	struct dispositions dispositions;
+};
+
+/* @tid need not be stopped.  The process has no threads yet. */
+int process_new(pid_t pid, struct process **ret) _must_check_;
+void process_free(struct process *process); /* and its threads */
+DEFINE_CLEANUP(process)
+
+/* After an exec: another address space under the same pid. */
+int process_exec(struct process *process) _must_check_;
+
+/* Read the map again if it may have changed. */
+int process_remap(struct process *process) _must_check_;
+
+int process_add(struct process *process, pid_t tid,
+		struct thread **ret) _must_check_;
+void process_remove(struct process *process, struct thread *thread);
+
+static inline struct thread *process_thread(const struct process *process,
+					    pid_t tid)
+{
+	return table_get(&process->threads, (uint64_t)tid);
+}
+
+/* Memory of the process as a callback; forces closed pages. */
+struct memory process_memory(struct process *process);
+
+void thread_set_state(struct thread *thread, enum thread_state state);
+bool thread_is_stopped(const struct thread *thread);
+
+/*
+ * Stop every other running thread of @process, @except (or NULL) aside, and
+ * park its stop.
+ *
+ * HOLD_USER leaves alone who is inside a system call that we saw begin: it
+ * stops at the call's exit, before it touches memory.  (Interrupted, it would
+ * make its call again, which for futexes means holding the others again.)
+ * HOLD_ALL takes it out of the call, too.
+ *
+ * Threads that cannot be stopped because they sleep in the kernel without
+ * being interruptible (vfork, disk) stay RUNNING in both cases: they have an
+ * interrupt pending and stop before they touch memory again.
+ */
+enum hold { HOLD_USER, HOLD_ALL };
+int process_hold(struct process *process, const struct thread *except,
+		 enum hold hold);
+
+/* A value of /proc/TID/status in the base given, or @fallback. */
+uint64_t process_status(pid_t tid, const char *key, int base,
+			uint64_t fallback);
+
+/* The thread's name; read once. */
+const char *thread_comm(struct thread *thread);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/process/mem.h"
+
+/* syscall; int3 ... mov rax, [rdi]; int3 */
+static const uint8_t code[] = {
+	[0] = 0x0f, 0x05, 0xcc, [SCRATCH_LOAD] = 0x48, 0x8b, 0x07, 0xcc,
+};
+
+/* A call whose answer is 0, a number, or an error that becomes ours. */
+static int run(struct injection *injection, long number, const uint64_t args[6],
+	       uint64_t *ret)
+{
+	int64_t result = 0;
+	int r = inject_call(injection, number, args, &result);
+
+	if (r < 0)
+		return r;
+	if (result < 0 && result >= -4095)
+		return (int)result;
+	if (ret)
+		*ret = (uint64_t)result;
+	return 0;
+}
+
+static int map(struct injection *injection, uint64_t *start)
+{
+	const uint64_t args[6] = { 0,
+				   SCRATCH_SIZE,
+				   PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS,
+				   (uint64_t)-1,
+				   0 };
+
+	return run(injection, SYS_mmap, args, start);
+}
+
+int inject_scratch(struct injection *injection)
+{
+	struct process *process = injection->thread->process;
+	uint64_t start;
+	int r;
+
+	if (process->scratch.start)
+		return 0;
+	r = map(injection, &start);
+	if (r < 0)
+		return r;
+	process->scratch.start = start;
+	process->scratch.size = SCRATCH_SIZE;
+	process->maps_stale = true;
+
+	r = inject_protect(injection, start, start + PAGE,
+			   PROT_READ | PROT_EXEC);
+	if (r < 0)
+		return r;
+	r = mem_write(process->mem, start + SCRATCH_CODE, code, sizeof(code));
+	if (r == 0)
+		process->syscall_insn = start + SCRATCH_CODE;
+	return r;
+}
+
+int inject_unscratch(struct injection *injection)
+{
+	struct scratch *scratch = &injection->thread->process->scratch;
+	const uint64_t args[6] = { scratch->start, scratch->size };
+	int r;
+
+	if (!scratch->start)
+		return 0;
+	r = run(injection, SYS_munmap, args, NULL);
+	if (r == 0) {
+		*scratch = (struct scratch){ 0 };
+		injection->thread->process->syscall_insn = 0;
+	}
+	injection->thread->process->maps_stale = true;
+	return r;
+}
+
+int inject_protect(struct injection *injection, uint64_t start, uint64_t end,
+		   int prot)
+{
+	const uint64_t args[6] = { start, end - start, (uint64_t)prot };
+
+	return run(injection, SYS_mprotect, args, NULL);
+}
+
+static uint64_t data(const struct injection *injection)
+{
+	return injection->thread->process->scratch.start + SCRATCH_DATA;
+}
+
+int inject_altstack(struct injection *injection, uint64_t *base, uint64_t *size)
+{
+	const uint64_t args[6] = { 0, data(injection) };
+	stack_t stack;
+	int r;
+
+	r = run(injection, SYS_sigaltstack, args, NULL);
+	if (r == 0)
+		r = mem_read(injection->thread->process->mem, data(injection),
+			     &stack, sizeof(stack));
+	if (r < 0)
+		return r;
+	*base = stack.ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack.ss_sp;
+	*size = stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size;
+	return 0;
+}
+
+static int ask_disposition(struct injection *injection, int signal,
+			   struct disposition *ret)
+{
+	const uint64_t args[6] = { (uint64_t)signal, 0, data(injection), 8 };
+	int r;
+
+	r = run(injection, SYS_rt_sigaction, args, NULL);
+	if (r < 0)
+		return r;
+	return mem_read(injection->thread->process->mem, data(injection), ret,
+			sizeof(*ret));
+}
+
+/* What is ignored is told by the kernel; what is caught must be asked for. */
+int inject_dispositions(struct injection *injection)
+{
+	struct process *process = injection->thread->process;
+	struct dispositions *dispositions = &process->dispositions;
+	uint64_t ignored = process_status(process->pid, "SigIgn", 16, 0);
+	uint64_t caught = process_status(process->pid, "SigCgt", 16, 0);
+
+	for (int signal = 1; signal <= SIGNALS; signal++) {
+		struct disposition *d = &dispositions->signal[signal];
+		int r = 0;
+
+		*d = (struct disposition){ 0 };
+		if (ignored & signal_bit(signal))
+			d->handler = (uint64_t)(uintptr_t)SIG_IGN;
+		else if (caught & signal_bit(signal))
+			r = ask_disposition(injection, signal, d);
+		if (r < 0)
+			return r;
+	}
+	dispositions->known = true;
+	return 0;
+}
+
+int inject_disposition(struct injection *injection, int signal,
+		       const struct disposition *disposition)
+{
+	const uint64_t args[6] = { (uint64_t)signal, data(injection), 0, 8 };
+	int r;
+
+	r = mem_write(injection->thread->process->mem, data(injection),
+		      disposition, sizeof(*disposition));
+	if (r < 0)
+		return r;
+	return run(injection, SYS_rt_sigaction, args, NULL);
+}
+
+/* To itself a thread may queue any si_code, also those of the kernel. */
+int inject_signal(struct injection *injection, const siginfo_t *info)
+{
+	struct thread *thread = injection->thread;
+	const uint64_t args[6] = { (uint64_t)thread->tgid,
+				   (uint64_t)thread->tid,
+				   (uint64_t)info->si_signo, data(injection) };
+	int r;
+
+	r = mem_write(thread->process->mem, data(injection), info,
+		      sizeof(*info));
+	if (r < 0)
+		return r;
+	return run(injection, SYS_rt_tgsigqueueinfo, args, NULL);
+}

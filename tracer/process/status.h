@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * status - what /proc/PID/status and /proc/PID/stat tell of a process
+ */
+
+#include <sys/types.h>
+
+#include "base/macro.h"
+
+struct status {
+	char name[64]; /* its comm, as the kernel escapes it */
+	char state;    /* R S D T t Z X I */
+	bool kernel_thread;
+	pid_t tgid, tracer; /* tracer 0: none, or one we cannot see */
+	uid_t uid[4];	    /* real, effective, saved, file system */
+	gid_t gid[4];
+	int seccomp;	       /* SECCOMP_MODE_* */
+	uint64_t capabilities; /* effective, a bit each */
+};
+
+/* @pid may be a tid.  0 or -errno: -ENOENT or -ESRCH where there is none. */
+int status_read(pid_t pid, struct status *ret) _must_check_;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * symbols - the ELF modules of one process, their symbols both ways
+ *
+ * Names are as the linker knows them (mangled); demangle() makes them
+ * readable.  Files are opened through /proc/PID/map_files or /proc/PID/root,
+ * so that a deleted or replaced file and another mount namespace give the
+ * right bytes.  Tables are loaded at the first question to a module.  Reads
+ * .symtab, .dynsym, and a separate debug file found by build-id under
+ * /usr/lib/debug.  Modules and names that were given out stay valid until
+ * symbols_free(), also after their library was unloaded.
+ *
+ * Hostile files are expected: every offset and count is checked.
+ */
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "tracer/process/maps.h"
+
+struct module {
+	uint64_t start; /* lowest address of its PT_LOADs in the process */
+	uint64_t end;	/* one past the highest, by p_memsz (.bss included) */
+	uint64_t bias; /* address in the process = bias + address in the file */
+	const char *path; /* as in maps */
+	const char *name; /* base name; "vdso" */
+
+	uint64_t text_start, text_end;	 /* executable PT_LOADs */
+	uint64_t relro_start, relro_end; /* constant once loaded; 0: none */
+	uint64_t eh_frame_hdr, eh_frame_hdr_size; /* in the process; 0: none */
+};
+
+struct symbol {
+	const char *name; /* mangled; lives as long as the struct symbols */
+	uint64_t addr;	  /* in the process */
+	uint64_t size;	  /* 0: not told by the file */
+	bool function;	  /* else data */
+	const struct module *module;
+};
+
+struct symbols;
+
+int symbols_new(pid_t pid, struct symbols **ret) _must_check_;
+void symbols_free(struct symbols *symbols);
+DEFINE_CLEANUP(symbols)
+
+/* Take over a new snapshot; modules that stay keep their tables. */
+int symbols_update(struct symbols *symbols,
+		   const struct maps *maps) _must_check_;
+
+/* Counts up whenever symbols_update() found modules come or gone. */
+unsigned symbols_generation(const struct symbols *symbols);
+
+/* The modules, in address order. */
+size_t symbols_modules(const struct symbols *symbols,
+		       const struct module *const **ret);
+const struct module *symbols_module(const struct symbols *symbols,
+				    uint64_t addr);
+
+/*
+ * The symbol that covers @addr (or, if its size is 0, the nearest below in
+ * the same section).  Of aliases the global one, then the shortest name.
+ * 0 or -ENOENT.
+ */
+int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret);
+
+/*
+ * Symbols named @name (mangled, or demangled as people write it), in modules
+ * whose name is @library or begins with it and a dot or dash (NULL: in all).
+ * Undefined symbols do not count.  Returns how many there are; the first
+ * @max are stored.  Distinct addresses only.
+ */
+size_t symbols_named(struct symbols *symbols, const char *library,
+		     const char *name, struct symbol *ret, size_t max);
+
+/* Up to @max data symbols whose names are nearest to @name (edit distance). */
+size_t symbols_near(struct symbols *symbols, const char *name,
+		    struct symbol *ret, size_t max);
+
+/* Every symbol whose mangled name begins with @prefix, until @visit != 0. */
+int symbols_each(struct symbols *symbols, const char *prefix,
+		 int (*visit)(void *context, const struct symbol *symbol),
+		 void *context);

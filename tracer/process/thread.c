@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/process/process.h"
+
+/* States that may follow, as the picture in process.h has them. */
+static const unsigned arrows[] = {
+	[THREAD_NEW] = 1 << THREAD_STOPPED | 1 << THREAD_PARKED,
+	[THREAD_RUNNING] = 1 << THREAD_STOPPED | 1 << THREAD_PARKED,
+	[THREAD_STOPPED] = 1 << THREAD_RUNNING | 1 << THREAD_PARKED,
+	[THREAD_PARKED] = 1 << THREAD_STOPPED,
+	[THREAD_GONE] = 0,
+};
+
+void thread_set_state(struct thread *thread, enum thread_state state)
+{
+	assert(state == THREAD_GONE || state == thread->state ||
+	       arrows[thread->state] & 1u << state);
+	thread->state = state;
+}
+
+bool thread_is_stopped(const struct thread *thread)
+{
+	return thread->state == THREAD_STOPPED ||
+	       thread->state == THREAD_PARKED;
+}
+
+/*
+ * Will not answer, and will not touch memory before it stops: sleeps in the
+ * kernel where no interrupt reaches it (vfork, disk, network file system), or
+ * is the dead leader of a process whose other threads live on.
+ */
+static bool is_deaf(pid_t tid)
+{
+	char path[48], line[512], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return true;
+	end = strrchr(line, ')');
+	return end && end[1] == ' ' && strchr("DZX", end[2]);
+}
+
+static void park(struct thread *thread, const struct stop *stop)
+{
+	thread->stop = *stop;
+	thread->in_call = false;
+	if (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)
+		thread_set_state(thread, THREAD_GONE);
+	else
+		thread_set_state(thread, THREAD_PARKED);
+}
+
+/*
+ * Wait for the stop of a thread that was told to stop.  The tracer's tick
+ * interrupts the wait, and then we look whether it can answer at all.
+ */
+static int await(struct thread *thread)
+{
+	struct stop stop;
+	int r;
+
+	if (thread->vforking)
+		return 0;
+	do {
+		r = stop_wait(thread->tid, true, &stop);
+		if (r == -EINTR && is_deaf(thread->tid))
+			return 0;
+	} while (r == -EINTR);
+
+	if (r == -ECHILD)
+		thread_set_state(thread, THREAD_GONE);
+	else if (r == 0)
+		park(thread, &stop);
+	return r == -ECHILD ? 0 : r;
+}
+
+/* -ESRCH: it is dying; its end will be told to whoever waits next. */
+static bool interrupt(struct thread *thread, enum hold hold)
+{
+	if (thread->in_call && hold == HOLD_USER)
+		return false;
+	return thread->state == THREAD_NEW ||
+	       (thread->state == THREAD_RUNNING &&
+		trace_interrupt(thread->tid) == 0);
+}
+
+int process_hold(struct process *process, const struct thread *except,
+		 enum hold hold)
+{
+	int first = 0;
+
+	table_for_each(&process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		thread->told = thread != except && interrupt(thread, hold);
+	}
+	table_for_each(&process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		if (thread->told)
+			first = first_error(first, await(thread));
+	}
+	return first;
+}
+
+const char *thread_comm(struct thread *thread)
+{
+	char path[64];
+	size_t length;
+
+	if (thread->comm[0])
+		return thread->comm;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", thread->tgid,
+		 thread->tid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(thread->comm, sizeof(thread->comm), file))
+		return "";
+	/* A name may hold newlines; only the last one is the kernel's. */
+	length = strlen(thread->comm);
+	if (length && thread->comm[length - 1] == '\n')
+		thread->comm[length - 1] = '\0';
+	return thread->comm;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/refuse.h"
+
+enum {
+	TCB_SIZE = 2304, /* struct pthread of glibc 2.36 */
+	RSEQ_SIZE = 32,
+	ROBUST_SIZE = 24,	  /* struct robust_list_head */
+	STACK_WINDOW = 256 << 10, /* of a stack inside other memory */
+	STACK_LARGEST = 64 << 20,
+};
+
+/*
+ * A mapping that is not larger than stacks are is taken whole.  A stack that
+ * lies in the heap (coroutines) gets a window around its pointer.
+ */
+int refuse_stack(struct watch *watch, const struct process *process,
+		 uint64_t sp)
+{
+	const struct mapping *m = maps_find(process->maps, sp);
+	uint64_t start, end;
+
+	if (!m)
+		return 0;
+	start = m->start;
+	end = m->end;
+	if (strncmp(m->path, "[stack", 6) != 0 &&
+	    (m->path[0] || end - start > STACK_LARGEST)) {
+		start = max_u64(start, sp - STACK_WINDOW);
+		end = min_u64(end, sp + STACK_WINDOW);
+	}
+	return watch_refuse(watch, start, end, REFUSED_STACK);
+}
+
+/* The stack pointer of a thread that does not stand still; 0 unknown. */
+static uint64_t sleeping_sp(const struct thread *thread)
+{
+	char path[64], line[256];
+	uint64_t sp = 0;
+	char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", thread->tgid,
+		 thread->tid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return 0;
+	/* "nr a0 a1 a2 a3 a4 a5 sp pc" or "-1 sp pc" */
+	at = strrchr(line, ' ');
+	if (!at)
+		return 0;
+	*at = '\0';
+	at = strrchr(line, ' ');
+	if (at)
+		sscanf(at, "%" SCNx64, &sp);
+	return sp;
+}
+
+static int refuse_robust(struct watch *watch, const struct thread *thread)
+{
+	uint64_t head = 0;
+	size_t length = 0;
+
+	if (syscall(SYS_get_robust_list, thread->tid, &head, &length) < 0 ||
+	    !head)
+		return 0;
+	return watch_refuse(watch, head, head + ROBUST_SIZE, REFUSED_ROBUST);
+}
+
+static int refuse_thread(struct watch *watch, struct process *process,
+			 struct thread *thread)
+{
+	struct user_regs_struct regs;
+	uint64_t rseq;
+	int r;
+
+	if (!thread_is_stopped(thread) ||
+	    trace_get_regs(thread->tid, &regs) < 0)
+		return refuse_stack(watch, process, sleeping_sp(thread));
+
+	r = refuse_stack(watch, process, regs.rsp);
+	if (r == 0 && regs.fs_base)
+		r = watch_refuse(watch, regs.fs_base, regs.fs_base + TCB_SIZE,
+				 REFUSED_TCB);
+	rseq = trace_rseq(thread->tid);
+	if (r == 0 && rseq)
+		r = watch_refuse(watch, rseq, rseq + RSEQ_SIZE, REFUSED_RSEQ);
+	if (r == 0 && thread->clear_tid)
+		r = watch_refuse(watch, thread->clear_tid,
+				 thread->clear_tid + 4, REFUSED_TID);
+	return r == 0 ? refuse_robust(watch, thread) : r;
+}
+
+static bool uses_altstacks(const struct process *process)
+{
+	for (int signal = 1; signal <= SIGNALS; signal++)
+		if (process->dispositions.signal[signal].flags & SA_ONSTACK)
+			return true;
+	return false;
+}
+
+/* Only the thread itself can be asked where its alternate stack is. */
+static int refuse_altstack(struct watch *watch, struct thread *thread)
+{
+	struct injection injection;
+	uint64_t base = 0, size = 0;
+	int r;
+
+	if (!thread_is_stopped(thread) || thread->stop.kind == STOP_SIGNAL)
+		return 0;
+	r = inject_begin(&injection, thread);
+	if (r == 0)
+		r = inject_altstack(&injection, &base, &size);
+	r = first_error(r, inject_end(&injection));
+	if (r == 0 && size)
+		r = watch_refuse(watch, base, base + size, REFUSED_ALTSTACK);
+	return r == -ESRCH ? 0 : r;
+}
+
+int refuse_threads(struct watch *watch, struct process *process)
+{
+	bool altstacks = uses_altstacks(process);
+
+	table_for_each(&process->threads, s)
+	{
+		struct thread *thread = s->value;
+		int r = refuse_thread(watch, process, thread);
+
+		if (r == 0 && altstacks)
+			r = refuse_altstack(watch, thread);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tracer/event/record.h"
+#include "tracer/tally.h"
+
+enum { CLASSES_LISTED = 1000 };
+
+struct timespec report_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return time;
+}
+
+static void executable_of(pid_t pid, char path[PATH_MAX])
+{
+	char link[48];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, path, PATH_MAX - 1);
+	path[length > 0 ? length : 0] = '\0';
+}
+
+static const char *on_name(uint8_t on)
+{
+	return on == ACCESS_READ    ? "read"
+	       : on == ACCESS_WRITE ? "write"
+				    : "all";
+}
+
+static const char *policy_name(enum policy policy)
+{
+	switch (policy) {
+	case POLICY_FIRST:
+		return "first";
+	case POLICY_SAMPLE:
+		return "sample";
+	case POLICY_DEFAULT:
+	case POLICY_EVERY:
+	default:
+		return "every";
+	}
+}
+
+void report_header(struct session *session)
+{
+	const struct options *options = session->options;
+	char executable[PATH_MAX], host[HOST_NAME_MAX + 1] = "";
+	const char **watches = calloc(options->nwatches + 1, sizeof(*watches));
+	struct event_header header = {
+		.version = CLS_VERSION,
+		.command = options->command_line,
+		.pid = session->process->pid,
+		.executable = executable,
+		.host = host,
+		.start = report_time(),
+		.watches = watches,
+		.on = on_name(options->on),
+		.policy = policy_name(session->policy),
+		.hz = session->policy == POLICY_SAMPLE ? session->hz : 0,
+		.stacks = options->stacks,
+		.exit_kill = session->run,
+	};
+
+	if (!watches)
+		return;
+	for (size_t i = 0; i < options->nwatches; i++)
+		watches[i] = options->watches[i];
+	executable_of(session->process->pid, executable);
+	gethostname(host, sizeof(host) - 1);
+	record_header(&session->log.buffer, &header);
+	log_line(&session->log);
+	session->began = true;
+	free(watches);
+}
+
+/* One entry a range of pages, with what it is to the user. */
+static void describe_range(const struct session *session,
+			   const struct range *range, const char *refused,
+			   struct event_range *ret)
+{
+	const struct watch *watch = &session->watch;
+	const struct range *bytes =
+		ranges_overlap(&watch->bytes, range->start, range->end);
+	const struct mapping *m =
+		maps_find(session->process->maps, range->start);
+
+	*ret = (struct event_range){
+		.watch = bytes && bytes->tag < watch->nspecs
+				 ? watch->spec[bytes->tag].text
+				 : NULL,
+		.start = range->start,
+		.end = range->end,
+		.component = m && m->path[0] ? m->path : NULL,
+		.refused = refused,
+	};
+}
+
+static const char *self_test_result(int result)
+{
+	return result == 1   ? "seen"
+	       : result == 0 ? "not made"
+			     : "failed: the load was not seen as it was";
+}
+
+void report_armed(struct session *session)
+{
+	const struct watch *watch = &session->watch;
+	size_t count = watch->pages.count + watch->refused.count;
+	struct event_range *ranges = calloc(count + 1, sizeof(*ranges));
+	const char **pending = calloc(watch->nspecs + 1, sizeof(*pending));
+	struct timespec time = report_time();
+	struct event_armed armed = {
+		.pid = session->process->pid,
+		.ranges = ranges,
+		.pending = pending,
+		.self_test = self_test_result(session->self_test),
+	};
+
+	if (ranges && pending) {
+		for (size_t i = 0; i < watch->pages.count; i++) {
+			const struct range *r = &watch->pages.range[i];
+
+			describe_range(session, r, NULL,
+				       &ranges[armed.nranges++]);
+			armed.pages += (r->end - r->start) / PAGE;
+		}
+		for (size_t i = 0; i < watch->refused.count; i++) {
+			const struct range *r = &watch->refused.range[i];
+
+			describe_range(session, r, refusal_name(r->tag),
+				       &ranges[armed.nranges++]);
+		}
+		for (size_t i = 0; i < watch->nspecs; i++)
+			if (!watch->found[i])
+				pending[armed.npending++] = watch->spec[i].text;
+		armed.state = armed.pages ? "armed" : "pending";
+		record_armed(&session->log.buffer, &armed, &time);
+		log_line(&session->log);
+	}
+	free(ranges);
+	free(pending);
+}
+
+void report_closed(struct session *session, uint64_t start, uint64_t end,
+		   const char *reason)
+{
+	struct timespec time = report_time();
+
+	record_closed(&session->log.buffer, session->process->pid, start, end,
+		      reason, &time);
+	log_line(&session->log);
+}
+
+void report_exec(struct session *session)
+{
+	struct timespec time = report_time();
+	char executable[PATH_MAX];
+
+	executable_of(session->process->pid, executable);
+	record_exec(&session->log.buffer, session->process->pid, executable,
+		    &time);
+	log_line(&session->log);
+}
+
+void report_fork(struct session *session, pid_t child, bool vfork)
+{
+	struct timespec time = report_time();
+
+	record_fork(&session->log.buffer, session->process->pid, child,
+		    vfork ? "vfork" : "fork", &time);
+	log_line(&session->log);
+}
+
+void report_signal(struct session *session, const struct thread *thread,
+		   const siginfo_t *info, uint64_t ip)
+{
+	struct timespec time = report_time();
+
+	record_signal(&session->log.buffer, thread->tgid, thread->tid,
+		      info->si_signo, (uint64_t)(uintptr_t)info->si_addr, ip,
+		      &time);
+	log_line(&session->log);
+}
+
+void report_warning(struct session *session, const char *format, ...)
+{
+	struct timespec time = report_time();
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	record_warning(&session->log.buffer, text, &time);
+	log_line(&session->log);
+}
+
+static void warn_pending(struct session *session)
+{
+	const struct watch *watch = &session->watch;
+
+	for (size_t i = 0; session->armed_once && i < watch->nspecs; i++)
+		if (!watch->found[i])
+			report_warning(session,
+				       "nothing that matches '%s' ever came",
+				       watch->spec[i].text);
+}
+
+static int exit_number(const struct session *session)
+{
+	if (!session->ended)
+		return -1;
+	return WIFSIGNALED(session->status) ? WTERMSIG(session->status)
+					    : WEXITSTATUS(session->status);
+}
+
+void report_summary(struct session *session)
+{
+	const struct counts *c = &session->counts;
+	struct event_class_count *classes =
+		calloc(CLASSES_LISTED, sizeof(*classes));
+	struct event_count *unseen = NULL;
+	struct event_summary summary = {
+		.time = report_time(),
+		.events = c->events,
+		.performed = c->performed,
+		.stepped = c->stepped,
+		.unknown = c->unknown,
+		.neighbours = c->neighbours,
+		.kernel = c->kernel,
+		.lost = c->lost,
+		.faults = c->faults,
+		.own_signals = c->own_signals,
+		.born_unseen = session->watch.born,
+		.slices = c->slices,
+		.wall = (double)(session_now() - session->began_ns) / 1e9,
+		.stopped = (double)session->stopped_ns / 1e9,
+		.end = session->end,
+		.status = exit_number(session),
+	};
+
+	if (!session->began && !session->failure)
+		report_header(session);
+	if (session->began && classes) {
+		warn_pending(session);
+		summary.classes = classes;
+		summary.nclasses =
+			tally_classes(session, classes, CLASSES_LISTED,
+				      &summary.classes_left_off);
+		summary.nunseen = tally_unseen(session, &unseen);
+		summary.unseen = unseen;
+		record_summary(&session->log.buffer, &summary);
+		log_flush(&session->log);
+	}
+	free(unseen);
+	free(classes);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "tracer/event/record.h"
+#include "tracer/tally.h"
+
+static bool wanted(const struct session *session, uint8_t op)
+{
+	return op & session->options->on;
+}
+
+/* --max-events is exact: what comes until we have left is not wanted. */
+static bool is_full(const struct session *session)
+{
+	return session->options->max_events &&
+	       session->counts.events >= session->options->max_events;
+}
+
+static void make_query(const struct effect_report *report, struct query *query,
+		       uint64_t registers[16])
+{
+	const struct user_regs_struct *r = report->regs;
+	const struct access *access = &report->effect->access;
+
+	*query = (struct query){
+		.addr = access->addr,
+		.size = access->size,
+		.write = access->op & ACCESS_WRITE,
+		.ip = report->ip,
+	};
+	if (!r)
+		return;
+	query->sp = r->rsp;
+	query->fs_base = r->fs_base;
+	if (report->insn)
+		query->ncandidates =
+			access_candidates(report->insn, r, query->candidates);
+	memcpy(registers,
+	       (uint64_t[16]){ r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,
+			       r->rsi, r->rdi, r->r8, r->r9, r->r10, r->r11,
+			       r->r12, r->r13, r->r14, r->r15 },
+	       16 * sizeof(registers[0]));
+	query->registers = registers;
+}
+
+static struct event_component describe(const struct component *component,
+				       uint64_t addr)
+{
+	return (struct event_component){
+		.kind = component->kind,
+		.runtime = component->runtime,
+		.name = component->name,
+		.member = component->member,
+		.how = component->how,
+		.confidence = confidence_name(component->confidence),
+		.start = component->start,
+		.size = component->size,
+		.offset = addr - component->start,
+	};
+}
+
+static void write_event(struct session *session, struct thread *thread,
+			const struct effect_report *report,
+			const struct component *component)
+{
+	const struct effect *effect = report->effect;
+	struct event_frame frames[EVENT_FRAMES];
+	char text[INSN_TEXT] = "";
+	struct event_access event = {
+		.seq = ++session->counts.events,
+		.insn_seq = session->counts.insns,
+		.time = report_time(),
+		.pid = thread->tgid,
+		.tid = thread->tid,
+		.comm = thread_comm(thread),
+		.op = (enum event_op)effect->access.op,
+		.addr = effect->access.addr,
+		.size = effect->access.size,
+		.count = effect->access.count,
+		.ip = report->ip,
+		.how = report->how,
+		.shown = effect->shown,
+		.old = effect->old,
+		.new = effect->new,
+		.syscall = report->syscall,
+		.component = describe(component, effect->access.addr),
+		.bytes = report->bytes,
+		.nbytes = report->nbytes,
+	};
+
+	if (report->insn) {
+		insn_text(session->names, report->insn, report->ip, text);
+		event.insn = text;
+	}
+	if (session->options->stacks && report->regs) {
+		event.nframes = stack_walk(session, thread, report->regs,
+					   frames, &event.stack_end);
+		event.frames = frames;
+	}
+	record_access(&session->log.buffer, &event);
+	log_line(&session->log);
+}
+
+bool report_access(struct session *session, struct thread *thread,
+		   const struct effect_report *report)
+{
+	const struct access *access = &report->effect->access;
+	int spec = watch_hit(&session->watch, access->addr, access->size);
+	struct component component;
+	uint64_t registers[16];
+	struct query query;
+
+	/* The other operand may lie in memory that is not guarded. */
+	if (!ranges_overlap(&session->guard.pages, access->addr,
+			    access->addr + max_u64(access->size, 1)))
+		return false;
+	if (spec < 0) {
+		session->counts.neighbours++;
+		return false;
+	}
+	if (!wanted(session, access->op) || is_full(session))
+		return false;
+	if (session_refresh(session) < 0)
+		return false; /* the process is gone */
+	make_query(report, &query, registers);
+	resolver_resolve(session->resolver, &query, &component);
+	if (!watch_wants_class(&session->watch, spec, component.name)) {
+		session->counts.neighbours++;
+		return false;
+	}
+	write_event(session, thread, report, &component);
+	session->counts.kernel += report->syscall != NULL;
+	session->slice_events++;
+	tally_access(session, &component, access->op);
+	return true;
+}

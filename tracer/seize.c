@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/process/permission.h"
+#include "tracer/session.h"
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/*
+ * Workers of io_uring and the like live in the process's task list but never
+ * run its code; stopped, they have no registers to speak of.
+ */
+static bool is_kernel_worker(pid_t pid, pid_t tid)
+{
+	enum { WORKER = 0x10 | 0x4000 /* PF_IO_WORKER, PF_USER_WORKER */ };
+	char path[64], line[512], *end;
+	unsigned flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+	end = strrchr(line, ')');
+	/* state ppid pgrp session tty tpgid flags */
+	return end &&
+	       sscanf(end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & WORKER;
+}
+
+static int seize_thread(struct process *process, pid_t tid)
+{
+	struct thread *thread;
+	int r = trace_seize(tid, process->options);
+
+	if (r == 0)
+		r = process_add(process, tid, &thread);
+	if (r == 0)
+		thread->state = THREAD_RUNNING;
+	return r;
+}
+
+/* One look at the threads; returns how many were new, or -errno. */
+static int seize_new(struct process *process)
+{
+	char path[48];
+	struct dirent *entry;
+	int found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", process->pid);
+	_cleanup_(closedirp) DIR *dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int r;
+
+		if (tid <= 0 || process_thread(process, tid) ||
+		    is_kernel_worker(process->pid, tid))
+			continue;
+		r = seize_thread(process, tid);
+		/* It died meanwhile; a thread born of a seized one is seized
+		 * already, which the kernel calls EPERM. */
+		if (r < 0 && r != -ESRCH && r != -EPERM)
+			return r;
+		if (r == -EPERM && tid == process->pid)
+			return r;
+		found += r == 0;
+	}
+	return found;
+}
+
+int seize(struct session *session, pid_t pid, struct error *err)
+{
+	int r = permission_explain(pid, 0, PERMISSION_YAMA, err);
+
+	if (r < 0)
+		return r;
+	r = process_new(pid, &session->process);
+	if (r < 0)
+		return permission_explain(pid, r, PERMISSION_YAMA, err);
+	session->process->options = TRACE_OPTIONS;
+	session->process->seccomp = process_status(pid, "Seccomp", 10, 0) == 2;
+
+	do
+		r = seize_new(session->process);
+	while (r > 0);
+	if (r < 0 || !process_thread(session->process, pid))
+		return permission_explain(pid, r < 0 ? r : -ESRCH,
+					  PERMISSION_YAMA, err);
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/process/mem.h"
+#include "tracer/session.h"
+
+/*
+ * The self-test: a thread of the target loads from a page of ours that is
+ * closed.  If that stop, its decoding and its execution are as they should
+ * be, silence later means "no access" and not "not armed".
+ */
+
+static const uint64_t probe_value = UINT64_C(0x636c732070726f62);
+
+static int wait_for_fault(struct thread *thread, uint64_t addr)
+{
+	siginfo_t info;
+	struct stop stop;
+	int r;
+
+	r = trace_resume(thread->tid, TRACE_CONT, 0);
+	while (r == 0) {
+		do
+			r = stop_wait(thread->tid, true, &stop);
+		while (r == -EINTR);
+		if (r < 0)
+			return r;
+		if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED) {
+			thread->stop = stop;
+			thread_set_state(thread, THREAD_GONE);
+			return -ESRCH;
+		}
+		if (stop.kind == STOP_SIGNAL && stop.value == SIGSEGV)
+			break;
+		if (stop.kind == STOP_GROUP)
+			thread->regroup = true;
+		else if (stop.kind == STOP_SIGNAL)
+			thread->restop = true;
+		r = trace_resume(thread->tid, TRACE_CONT, 0);
+	}
+	if (r == 0)
+		r = trace_get_siginfo(thread->tid, &info);
+	if (r == 0 && (uint64_t)(uintptr_t)info.si_addr != addr)
+		r = -EIO;
+	return r;
+}
+
+/* Perform the load as any other, and look at what it gave. */
+static int perform(struct session *session, struct thread *thread,
+		   uint64_t addr)
+{
+	struct memory memory = process_memory(session->process);
+	struct effect effects[ACCESS_MAX];
+	struct cpu cpu = { 0 };
+	uint8_t bytes[INSN_BYTES];
+	struct insn insn;
+	unsigned count = 0;
+	int r;
+
+	r = trace_get_regs(thread->tid, &cpu.regs);
+	if (r == 0)
+		r = mem_read(session->process->mem, cpu.regs.rip, bytes,
+			     sizeof(bytes));
+	if (r == 0)
+		r = insn_decode(bytes, sizeof(bytes), &insn);
+	if (r == 0)
+		r = execute_run(session->execute, &insn, &cpu, &memory, effects,
+				&count);
+	if (r < 0)
+		return r;
+	if (r != EXECUTE_DONE || count != 1 || effects[0].access.addr != addr ||
+	    effects[0].access.op != ACCESS_READ || cpu.regs.rax != probe_value)
+		return -EIO;
+	return 0;
+}
+
+static int load(struct session *session, struct injection *injection,
+		uint64_t probe)
+{
+	struct user_regs_struct regs = injection->saved;
+	struct thread *thread = injection->thread;
+	int r;
+
+	regs.rip = session->process->scratch.start + SCRATCH_LOAD;
+	regs.rdi = probe;
+	regs.orig_rax = (uint64_t)-1;
+	r = trace_set_regs(thread->tid, &regs);
+	/* Forced on a thread that blocks it, SIGSEGV would lose its handler. */
+	if (r == 0)
+		r = trace_set_mask(thread->tid, ~signal_bit(SIGSEGV));
+	if (r == 0)
+		r = wait_for_fault(thread, probe);
+	if (r == 0)
+		r = perform(session, thread, probe);
+	return first_error(r, trace_set_mask(thread->tid, ~UINT64_C(0)));
+}
+
+int session_self_test(struct session *session, struct injection *injection)
+{
+	struct process *process = session->process;
+	uint64_t probe = process->scratch.start + SCRATCH_PROBE;
+	struct disposition *segv = &process->dispositions.signal[SIGSEGV];
+	int r;
+
+	r = mem_write(process->mem, probe, &probe_value, sizeof(probe_value));
+	if (r == 0)
+		r = inject_protect(injection, probe, probe + PAGE, 0);
+	if (r == 0)
+		r = load(session, injection, probe);
+	/* An ignored SIGSEGV that is forced becomes the default one. */
+	if (r == 0 && segv->handler == (uint64_t)(uintptr_t)SIG_IGN)
+		r = inject_disposition(injection, SIGSEGV, segv);
+	session->self_test = r == 0 ? 1 : r;
+	return r == -ESRCH ? r : 0;
+}

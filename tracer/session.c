@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <time.h>
+
+#include "tracer/session.h"
+
+uint64_t session_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+enum { DEFAULT_HZ = 5 };
+
+static void choose_policy(struct session *session)
+{
+	const struct options *options = session->options;
+
+	session->broad = session->watch.broad;
+	session->policy = options->policy;
+	if (session->policy == POLICY_DEFAULT)
+		session->policy = session->broad ? POLICY_SAMPLE : POLICY_EVERY;
+	session->hz = options->hz > 0 ? options->hz : DEFAULT_HZ;
+	session->guard.writes_only = options->on == ACCESS_WRITE;
+}
+
+int session_new(const struct options *options, bool run, struct session **ret,
+		struct error *err)
+{
+	_cleanup_(session_freep) struct session *session =
+		calloc(1, sizeof(*session));
+	int r;
+
+	if (!session)
+		return error_set(err, -ENOMEM, "out of memory");
+	session->options = options;
+	session->run = run;
+	session->log.fd = -1;
+	session->exec_failed = -1;
+	session->end = "detached";
+	session->began_ns = session_now();
+
+	r = watch_init(&session->watch, options, err);
+	if (r < 0)
+		return r;
+	choose_policy(session);
+
+	r = execute_new(&session->execute);
+	if (r == 0)
+		r = insn_names_new(&session->names);
+	if (r == 0)
+		r = unwinder_new(&session->unwinder);
+	session->xstate = aligned_alloc(64, XSTATE_MAX);
+	if (r == 0 && !session->xstate)
+		r = -ENOMEM;
+	if (r < 0)
+		return error_set(err, r, "cannot set up the tracer (%s)",
+				 r == -ENOMEM ? "out of memory"
+					      : "no executable memory");
+	r = log_open(&session->log, options->output, err);
+	if (r < 0)
+		return r;
+	*ret = take(session);
+	return 0;
+}
+
+int session_refresh(struct session *session)
+{
+	struct process *process = session->process;
+	int r = process_remap(process);
+
+	if (r < 0 || session->world_remaps == process->remaps)
+		return r;
+	session->world_remaps = process->remaps;
+	session->world = (struct world){
+		.pid = process->pid,
+		.memory = process_memory(process),
+		.maps = process->maps,
+		.symbols = process->symbols,
+	};
+	if (!session->resolver)
+		return resolver_new(&session->world, &session->resolver);
+	resolver_epoch(session->resolver);
+	resolver_remap(session->resolver);
+	return 0;
+}
+
+static void free_tables(struct session *session)
+{
+	table_for_each(&session->orphans, s) free(s->value);
+	table_done(&session->orphans);
+	table_for_each(&session->children, s)
+	{
+		ranges_done(s->value);
+		free(s->value);
+	}
+	table_done(&session->children);
+	table_for_each(&session->decoded, s) free(s->value);
+	table_done(&session->decoded);
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	if (session->process)
+		table_for_each(&session->process->threads, s)
+			session_call_forget(session, s->value);
+	free_tables(session);
+	report_done(session);
+	stack_forget(session);
+	resolver_free(session->resolver);
+	execute_free(session->execute);
+	insn_names_free(session->names);
+	unwinder_free(session->unwinder);
+	free(session->xstate);
+	watch_done(&session->watch);
+	guard_done(&session->guard);
+	ranges_done(&session->pinned);
+	ranges_done(&session->reclose);
+	process_free(session->process);
+	log_done(&session->log);
+	closep(&session->exec_failed);
+	free(session);
+}

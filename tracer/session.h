@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * session - everything one run of cls knows, and its phases
+ *
+ *	          entry point reached, or all threads seized
+ *	STARTING -----------------------------------------> ARMED
+ *	   ^                                               ^  |  |
+ *	   |  exec                                 re-arm  |  |  | slice is over
+ *	   +------ any                                     |  |  v
+ *	                                                  RESTING
+ *	any --limit, signal, reader gone--> DRAINING (clsattach: until detached)
+ *	                                    IDLE     (clsrun: until the end)
+ *
+ * The files of this folder that take a struct session are its methods, each
+ * for one kind of stop; only tracer.c resumes threads.
+ */
+
+#include "disasm/execute.h"
+#include "tracer/component/component.h"
+#include "tracer/event/event.h"
+#include "tracer/event/log.h"
+#include "tracer/guard/guard.h"
+#include "tracer/options.h"
+#include "tracer/room.h"
+#include "tracer/watch.h"
+#include "unwinder/unwinder.h"
+
+enum phase {
+	PHASE_STARTING, /* nothing guarded: waits for the entry point */
+	PHASE_ARMED,
+	PHASE_RESTING,	/* between two slices of --sample */
+	PHASE_IDLE,	/* rights restored, the program runs to its end */
+	PHASE_DRAINING, /* rights restored, threads are being detached */
+};
+
+enum verdict_kind {
+	VERDICT_RUN,	/* resume, delivering signal if it is not 0 */
+	VERDICT_LISTEN, /* stay in the group stop */
+	VERDICT_GONE,	/* detached or dead: nothing to resume */
+	VERDICT_AGAIN,	/* resumed already, or parked: leave it */
+};
+
+struct verdict {
+	enum verdict_kind kind;
+	int signal;
+};
+
+struct counts {
+	uint64_t events, insns;
+	uint64_t faults, performed, stepped, unknown, neighbours, kernel;
+	uint64_t lost, own_signals, slices, born;
+};
+
+struct session {
+	const struct options *options;
+	bool run; /* clsrun: the program is our child */
+	bool broad;
+	enum policy policy;
+	double hz;
+
+	enum phase phase;
+	const char *end; /* why tracing ended, for the summary */
+	bool ended;	 /* the program ended */
+	int status;	 /* its wait status */
+
+	struct process *process;
+	struct table orphans;  /* tid -> struct stop: born, parent unheard */
+	struct table children; /* tid -> struct ranges: forked, to be freed */
+
+	struct watch watch;
+	struct guard guard;
+	struct ranges pinned;  /* open for calls that block; tag 0 */
+	struct ranges reclose; /* open until the next thread comes back from
+				  the kernel; none runs in user mode */
+	unsigned pins;	       /* such calls */
+	struct rooms rooms;    /* for moved buffers */
+
+	struct world world;
+	uint64_t world_remaps; /* process->remaps that world has seen */
+	struct resolver *resolver;
+	struct execute *execute;
+	struct insn_names *names;
+	struct unwinder *unwinder;
+	unsigned unwinder_generation;
+	bool unwinder_known;
+	uint8_t *xstate;
+	struct table decoded; /* ip -> struct decoded */
+
+	struct log log;
+	struct counts counts;
+	struct table classes;	/* hash -> struct class_count */
+	uint64_t uncounted;	/* accesses of more classes than are kept */
+	struct table unseen;	/* hash of reason -> struct unseen_count */
+	struct table functions; /* ip -> struct named_ip */
+
+	int exec_failed;     /* pipe: closed by the exec, or why it failed */
+	uint64_t entry;	     /* point that is awaited, 0 none */
+	uint64_t entry_mask; /* the program's mask meanwhile */
+	int entry_prot;	     /* rights of its page */
+	bool entry_ignored;  /* SIGSEGV was ignored */
+	bool began;	     /* header written */
+	bool armed_once;
+	int self_test; /* 1 seen, 0 not made, < 0 failed */
+	int failure;   /* -errno that ends the session */
+	struct error *err;
+
+	uint64_t began_ns, armed_ns, stopped_ns; /* monotonic */
+	uint64_t slice_ns, rest_ns;		 /* when they end */
+	uint64_t rescan_ns;
+	uint64_t slice_events;
+	bool parked; /* somebody may be parked */
+};
+
+int session_new(const struct options *options, bool run, struct session **ret,
+		struct error *err) _must_check_;
+void session_free(struct session *session);
+DEFINE_CLEANUP(session)
+
+uint64_t session_now(void); /* monotonic, nanoseconds */
+
+/* Is tracing over, so that stops are only passed on? */
+static inline bool session_is_over(const struct session *session)
+{
+	return session->phase == PHASE_IDLE || session->phase == PHASE_DRAINING;
+}
+
+/* Let the resolver see the process's map as it is now. */
+int session_refresh(struct session *session) _must_check_;
+
+/* arm.c: stop all threads, find what is watched, close its pages. */
+int session_arm(struct session *session, struct thread *injector) _must_check_;
+/* Stop all threads and open all pages: the slice or the session is over. */
+int session_disarm(struct session *session) _must_check_;
+/* The map changed: let new memory join, forget what is gone. */
+int session_rearm(struct session *session,
+		  struct thread *injector) _must_check_;
+/* Pages that must not be guarded any longer: open them for good. */
+int session_refuse(struct session *session, struct thread *injector,
+		   uint64_t start, uint64_t end, enum refusal why) _must_check_;
+
+/* selftest.c: a load by a thread of the target that must be seen. */
+int session_self_test(struct session *session,
+		      struct injection *injection) _must_check_;
+
+/* fault.c: a SIGSEGV on a guarded page. */
+enum fault_answer {
+	FAULT_OURS = 0,	  /* handled; the thread goes on */
+	FAULT_THEIRS = 1, /* deliver the signal */
+};
+int session_fault(struct session *session, struct thread *thread,
+		  const siginfo_t *info) _must_check_;
+
+/* step.c: let the thread execute its one instruction, all others held. */
+int session_step(struct session *session, struct thread *thread,
+		 const struct insn *insn, const siginfo_t *info,
+		 struct user_regs_struct *regs) _must_check_;
+
+/* signal.c: a signal is about to be delivered. */
+struct verdict session_signal(struct session *session, struct thread *thread);
+/* The kernel forced @signal on a thread: put back what it changed. */
+int session_unforce(struct session *session, struct thread *thread,
+		    int signal) _must_check_;
+/* An interrupt of ours, or a signal that nobody handles, made a call return
+ * EINTR: let it be made again. */
+void session_restart(struct session *session, struct thread *thread,
+		     bool delivers);
+
+/* call.c: entry and exit of a system call. */
+struct verdict session_call(struct session *session, struct thread *thread);
+/* Close the pages of session->reclose on the time of @thread, stopped. */
+void session_reclose(struct session *session, struct thread *thread);
+/* Give back what a call of a thread that is gone had. */
+void session_call_forget(struct session *session, struct thread *thread);
+
+/* birth.c: clone, fork, vfork, exec, and the first stop of a child. */
+struct verdict session_clone(struct session *session, struct thread *thread);
+struct verdict session_exec(struct session *session, struct thread *thread);
+void session_orphan(struct session *session, const struct stop *stop);
+
+/* entry.c: stop an exec'ed program at its entry point. */
+int entry_await(struct session *session, struct thread *thread) _must_check_;
+bool entry_reached(const struct session *session, const siginfo_t *info);
+/* Rights, mask and disposition back; nothing if none is awaited. */
+int entry_leave(struct session *session, struct thread *thread) _must_check_;
+
+/* report.c: records. */
+struct effect_report {
+	const struct effect *effect;
+	const struct user_regs_struct *regs; /* before; NULL: by the kernel */
+	const struct insn *insn;	     /* NULL: not decoded or kernel */
+	const uint8_t *bytes;
+	unsigned nbytes;
+	const char *how;
+	const char *syscall;
+	uint64_t ip;
+};
+/* An event if the effect is watched, else a neighbour.  Returns whether. */
+bool report_access(struct session *session, struct thread *thread,
+		   const struct effect_report *report);
+void report_header(struct session *session);
+void report_armed(struct session *session);
+void report_closed(struct session *session, uint64_t start, uint64_t end,
+		   const char *reason);
+void report_signal(struct session *session, const struct thread *thread,
+		   const siginfo_t *info, uint64_t ip);
+void report_exec(struct session *session);
+void report_fork(struct session *session, pid_t child, bool vfork);
+void report_summary(struct session *session);
+void report_warning(struct session *session, const char *format, ...)
+	_printf_(2, 3);
+void report_unseen(struct session *session, const char *format, ...)
+	_printf_(2, 3);
+struct timespec report_time(void);
+void report_done(struct session *session); /* frees its tables */
+
+/* stack.c: a named call stack into @frames; returns how many. */
+unsigned stack_walk(struct session *session, struct thread *thread,
+		    const struct user_regs_struct *regs,
+		    struct event_frame frames[EVENT_FRAMES], const char **end);
+void stack_forget(struct session *session); /* names and modules */
+
+/* spawn.c: fork, seize, exec. */
+int spawn(struct session *session, char *const argv[],
+	  struct error *err) _must_check_;
+/* After the child ended: 0, or why its exec failed (-errno). */
+int spawn_exec_result(struct session *session) _must_check_;
+
+/* seize.c: every thread of a running process. */
+int seize(struct session *session, pid_t pid, struct error *err) _must_check_;
+
+/* leave.c: stop all, settle their calls, give all rights back. */
+int leave_prepare(struct session *session) _must_check_;
+/* Detach one that stands still; -ESRCH: it is dying. */
+enum { LEAVE_LATER = 1 /* resume it: it has a stop of ours to tell yet */ };
+int leave_thread(struct session *session, struct thread *thread);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "tracer/session.h"
+
+enum {
+	FRAME = 16 << 10, /* a signal frame with AVX-512 state, and more */
+};
+
+static const struct verdict run = { VERDICT_RUN, 0 };
+
+static struct verdict failed(struct session *session, int r)
+{
+	if (r != -ESRCH)
+		session->failure = first_error(session->failure, r);
+	return run;
+}
+
+int session_unforce(struct session *session, struct thread *thread, int signal)
+{
+	struct dispositions *all = &session->process->dispositions;
+	struct disposition *d = &all->signal[signal];
+	bool blocked =
+		thread->mask_known && (thread->mask & signal_bit(signal));
+	bool ignored = d->handler == (uint64_t)(uintptr_t)SIG_IGN;
+	struct injection injection;
+	int r = 0;
+
+	if (!blocked && !ignored)
+		return 0;
+	if (blocked)
+		r = trace_set_mask(thread->tid, thread->mask);
+	if (r < 0 || d->handler == (uint64_t)(uintptr_t)SIG_DFL)
+		return r;
+	r = inject_begin(&injection, thread);
+	if (r == 0)
+		r = inject_disposition(&injection, signal, d);
+	return first_error(r, inject_end(&injection));
+}
+
+/* Is a signal on its way that will run a handler or end the process? */
+static bool signal_waits(const struct session *session, pid_t tid)
+{
+	const struct dispositions *all = &session->process->dispositions;
+	uint64_t pending = process_status(tid, "SigPnd", 16, 0) |
+			   process_status(tid, "ShdPnd", 16, 0);
+
+	pending &= ~process_status(tid, "SigBlk", 16, 0);
+	for (int signal = 1; signal <= SIGNALS; signal++)
+		if (pending & signal_bit(signal) &&
+		    !(all->known && disposition_ignores(all, signal)))
+			return true;
+	return false;
+}
+
+/* close(2) has closed even when it says EINTR. */
+static bool may_be_made_again(uint64_t number)
+{
+	return number != SYS_close && number != SYS_rt_sigreturn;
+}
+
+/* Of a call that began before we came, this is the first we see. */
+static void note_call(struct thread *thread,
+		      const struct user_regs_struct *regs)
+{
+	const uint64_t args[6] = { regs->rdi, regs->rsi, regs->rdx,
+				   regs->r10, regs->r8,	 regs->r9 };
+
+	if (regs->orig_rax == SYS_restart_syscall)
+		return;
+	thread->last_call = (int)regs->orig_rax;
+	for (int i = 0; i < 6; i++)
+		thread->last_args[i] = args[i];
+}
+
+void session_restart(struct session *session, struct thread *thread,
+		     bool delivers)
+{
+	struct user_regs_struct regs;
+
+	if (trace_get_regs(thread->tid, &regs) < 0 ||
+	    (int64_t)regs.orig_rax < 0)
+		return;
+	note_call(thread, &regs);
+	if ((int64_t)regs.rax <= -512 && (int64_t)regs.rax >= -516) {
+		thread->restarted = true; /* by the kernel */
+		return;
+	}
+	if ((int64_t)regs.rax != -EINTR || !may_be_made_again(regs.orig_rax))
+		return;
+	if (!delivers && signal_waits(session, thread->tid))
+		return;
+	regs.rax = regs.orig_rax;
+	regs.rip -= 2;
+	regs.orig_rax = (uint64_t)-1;
+	if (trace_set_regs(thread->tid, &regs) == 0)
+		thread->restarted = true;
+}
+
+/*
+ * The kernel writes the handler's frame without asking: on a closed page that
+ * kills the process.  Such a page is given up; another thread opens it, or
+ * the signal is queued again, because an injection would lose it.
+ */
+static struct verdict deliver_on_closed(struct session *session,
+					struct thread *thread, int signal,
+					uint64_t start, uint64_t end)
+{
+	struct thread *other;
+	struct injection injection;
+	siginfo_t info;
+	int r = process_hold(session->process, thread, HOLD_USER);
+
+	session->parked = true;
+	other = inject_thread(session->process);
+	if (r == 0 && other) {
+		r = session_refuse(session, other, start, end, REFUSED_STACK);
+		return r < 0 ? failed(session, r)
+			     : (struct verdict){ VERDICT_RUN, signal };
+	}
+	if (r == 0)
+		r = trace_get_siginfo(thread->tid, &info);
+	if (r == 0)
+		r = session_refuse(session, thread, start, end, REFUSED_STACK);
+	if (r == 0)
+		r = inject_begin(&injection, thread);
+	if (r < 0)
+		return failed(session, r);
+	r = inject_signal(&injection, &info);
+	r = first_error(r, inject_end(&injection));
+	thread->owed = signal;
+	return r < 0 ? failed(session, r) : run;
+}
+
+static struct verdict deliver(struct session *session, struct thread *thread,
+			      int signal)
+{
+	struct dispositions *all = &session->process->dispositions;
+	const struct verdict verdict = { VERDICT_RUN, signal };
+	struct user_regs_struct regs;
+
+	if (!all->known || session_is_over(session))
+		return verdict;
+	if (disposition_ignores(all, signal)) {
+		session_restart(session, thread, true);
+		return verdict;
+	}
+	if (!disposition_handles(all, signal))
+		return verdict;
+
+	thread->mask = disposition_mask(
+		all, signal,
+		process_status(thread->tid, "SigBlk", 16, thread->mask));
+	if (all->signal[signal].flags & SA_RESETHAND)
+		all->signal[signal].handler = (uint64_t)(uintptr_t)SIG_DFL;
+	if (trace_get_regs(thread->tid, &regs) == 0 &&
+	    guard_closed(&session->guard, regs.rsp - FRAME, regs.rsp))
+		return deliver_on_closed(session, thread, signal,
+					 regs.rsp - FRAME, regs.rsp);
+	return verdict;
+}
+
+/* The program's entry point, and its libraries are there: begin. */
+static struct verdict arrive(struct session *session, struct thread *thread)
+{
+	int r = entry_leave(session, thread);
+
+	if (r == 0 && !session_is_over(session))
+		r = session_arm(session, thread);
+	return r < 0 ? failed(session, r) : run;
+}
+
+static void note_own_fault(struct session *session, struct thread *thread,
+			   const siginfo_t *info)
+{
+	struct user_regs_struct regs = { 0 };
+
+	session->counts.own_signals++;
+	if (session->options->verbose <= 0)
+		return;
+	(void)!trace_get_regs(thread->tid, &regs);
+	report_signal(session, thread, info, regs.rip);
+}
+
+struct verdict session_signal(struct session *session, struct thread *thread)
+{
+	int signal = thread->stop.value;
+	siginfo_t info;
+	int r = trace_get_siginfo(thread->tid, &info);
+
+	if (r < 0)
+		return run;
+	if (thread->owed == signal) {
+		thread->owed = 0;
+		return deliver(session, thread, signal);
+	}
+	if (entry_reached(session, &info))
+		return arrive(session, thread);
+	if (signal != SIGSEGV)
+		return deliver(session, thread, signal);
+
+	r = session_fault(session, thread, &info);
+	if (r < 0)
+		return failed(session, r);
+	if (r == FAULT_OURS)
+		return run;
+	if (thread->stop.value == SIGSEGV)
+		note_own_fault(session, thread, &info);
+	return deliver(session, thread, thread->stop.value);
+}

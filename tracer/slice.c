@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "tracer/slice.h"
+
+enum {
+	SLICE_MS = 40,	     /* of a broad watch, at most */
+	SLICE_EVENTS = 1000, /* and so many events */
+	RESCAN_MS = 200,     /* for newborn objects */
+	MS = 1000000,	     /* in ns */
+};
+
+unsigned slice_tick_ms(const struct session *session)
+{
+	double period =
+		session->policy == POLICY_SAMPLE ? 1000 / session->hz : 20;
+
+	return period < 5 ? 1 : period < 20 ? (unsigned)period / 2 : 10;
+}
+
+static void note(struct session *session, int r)
+{
+	/* -EAGAIN: nobody stands still who could do it; the next tick may. */
+	if (r < 0 && r != -EAGAIN && r != -ESRCH)
+		session->failure = first_error(session->failure, r);
+}
+
+static void begin(struct session *session, uint64_t now)
+{
+	int r = session_arm(session, NULL);
+
+	note(session, r);
+	if (r < 0)
+		return;
+	session->counts.slices++;
+	session->slice_events = 0;
+	session->slice_ns = now + SLICE_MS * UINT64_C(1) * MS;
+	session->rest_ns = now + (uint64_t)(1e9 / session->hz);
+}
+
+static void end(struct session *session)
+{
+	int r = session_disarm(session);
+
+	note(session, r);
+	if (r == 0)
+		session->phase = PHASE_RESTING;
+}
+
+static void sample(struct session *session, uint64_t now)
+{
+	bool armed = session->phase == PHASE_ARMED;
+
+	if (armed && session->broad && !session->pins &&
+	    (now >= session->slice_ns || session->slice_events >= SLICE_EVENTS))
+		end(session);
+	else if ((!armed || !session->broad) && now >= session->rest_ns)
+		begin(session, now);
+}
+
+static uint64_t objects(const struct watch *watch)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < watch->nspecs; i++)
+		if (watch->spec[i].kind == SPEC_CLASS)
+			count += watch->found[i];
+	return count;
+}
+
+static bool has_class(const struct watch *watch)
+{
+	for (size_t i = 0; i < watch->nspecs; i++)
+		if (watch->spec[i].kind == SPEC_CLASS)
+			return true;
+	return false;
+}
+
+static void rescan(struct session *session, uint64_t now)
+{
+	uint64_t before = objects(&session->watch), after;
+
+	if (now < session->rescan_ns || !has_class(&session->watch))
+		return;
+	note(session, session_rearm(session, NULL));
+	after = objects(&session->watch);
+	if (after > before)
+		session->watch.born += after - before;
+	session->rescan_ns = session_now() + RESCAN_MS * UINT64_C(1) * MS;
+}
+
+void slice_tick(struct session *session)
+{
+	uint64_t now = session_now();
+
+	if (session->phase == PHASE_STARTING)
+		return;
+	if (session->policy == POLICY_SAMPLE)
+		sample(session, now);
+	else
+		rescan(session, now);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/fault.h"
+#include "tracer/process/mem.h"
+
+/*
+ * One instruction with its pages open, all other threads held: for what we
+ * cannot perform, and for exceptions that only the processor raises right.
+ */
+
+enum { FAULTS_MAX = 16 /* pages that one instruction can touch, and more */ };
+
+struct stepping {
+	struct session *session;
+	struct thread *thread;
+	const struct insn *insn;
+	const struct user_regs_struct *regs;
+	uint64_t fault_addr;
+	uint64_t mask; /* of the thread, to be put back */
+
+	struct effect effects[ACCESS_MAX];
+	unsigned count;
+	uint8_t page[PAGE]; /* before, where the access is not known */
+	struct ranges opened;
+	bool raised; /* the instruction raised an exception of its own */
+};
+
+static uint32_t shown(uint64_t size)
+{
+	return (uint32_t)min_u64(size, EFFECT_SHOWN);
+}
+
+/* What it is going to touch, with the bytes that are there now. */
+static void look_before(struct stepping *s)
+{
+	struct access access[ACCESS_MAX];
+	int mem = s->session->process->mem;
+
+	if (s->insn)
+		s->count = access_of(s->insn, s->regs, access);
+	for (unsigned i = 0; i < s->count; i++) {
+		s->effects[i].access = access[i];
+		s->effects[i].shown = shown(access[i].size);
+		if (mem_read(mem, access[i].addr, s->effects[i].old,
+			     s->effects[i].shown) < 0)
+			s->effects[i].shown = 0;
+	}
+	if (s->count == 0)
+		(void)!mem_read(mem, page_down(s->fault_addr), s->page, PAGE);
+}
+
+/* Nothing told what it touches: the bytes that changed do, or at least the
+ * address that faulted. */
+static void guess(struct stepping *s)
+{
+	struct effect *effect = &s->effects[0];
+	uint8_t after[PAGE];
+	size_t first = 0, last = PAGE;
+
+	*effect = (struct effect){
+		.access = { .addr = s->fault_addr,
+			    .size = 1,
+			    .op = ACCESS_READ,
+			    .count = 1 },
+	};
+	s->count = 1;
+	if (mem_read(s->session->process->mem, page_down(s->fault_addr), after,
+		     PAGE) < 0)
+		return;
+	while (first < PAGE && after[first] == s->page[first])
+		first++;
+	if (first == PAGE)
+		return;
+	while (after[last - 1] == s->page[last - 1])
+		last--;
+	effect->access.op = ACCESS_WRITE;
+	effect->access.addr = page_down(s->fault_addr) + first;
+	effect->access.size = last - first;
+	effect->shown = shown(last - first);
+	memcpy(effect->old, s->page + first, effect->shown);
+	memcpy(effect->new, after + first, effect->shown);
+}
+
+static void look_after(struct stepping *s)
+{
+	if (s->count == 0) {
+		s->session->counts.unknown++;
+		guess(s);
+		return;
+	}
+	for (unsigned i = 0; i < s->count; i++)
+		if (mem_read(s->session->process->mem,
+			     s->effects[i].access.addr, s->effects[i].new,
+			     s->effects[i].shown) < 0)
+			s->effects[i].shown = 0;
+}
+
+static int open_range(struct stepping *s, struct injection *injection,
+		      uint64_t start, uint64_t end)
+{
+	const struct range *next;
+	int r = 0;
+
+	start = page_down(start);
+	end = page_up(end);
+	while (r == 0 &&
+	       (next = ranges_overlap(&s->session->guard.closed, start, end))) {
+		uint64_t low = max_u64(start, next->start);
+		uint64_t high = min_u64(end, next->end);
+
+		r = ranges_add(&s->opened, low, high, 0);
+		if (r == 0)
+			r = guard_open(&s->session->guard, injection, low,
+				       high);
+	}
+	return r;
+}
+
+static int open_pages(struct stepping *s, uint64_t addr)
+{
+	struct injection injection;
+	int r = inject_begin(&injection, s->thread);
+
+	if (r == 0)
+		r = open_range(s, &injection, addr, addr + 1);
+	for (unsigned i = 0; r == 0 && i < s->count; i++) {
+		const struct access *a = &s->effects[i].access;
+
+		if (a->size <= 2 * PAGE)
+			r = open_range(s, &injection, a->addr,
+				       a->addr + max_u64(a->size, 1));
+	}
+	return first_error(r, inject_end(&injection));
+}
+
+/*
+ * Signals wait until the step is done.  SIGTRAP and our own SIGSEGV must not
+ * be blocked, or the kernel resets what the program does with them.
+ */
+static int block_signals(struct stepping *s)
+{
+	const uint64_t faults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) |
+				signal_bit(SIGBUS) | signal_bit(SIGFPE) |
+				signal_bit(SIGILL);
+	const uint64_t ours = signal_bit(SIGTRAP) | signal_bit(SIGSEGV);
+	int r = trace_get_mask(s->thread->tid, &s->mask);
+
+	if (r < 0)
+		return r;
+	return trace_set_mask(s->thread->tid,
+			      (~faults | (s->mask & faults)) & ~ours);
+}
+
+/* 1: the step is done, or an exception was raised; 0: not yet. */
+static int step_once(struct stepping *s)
+{
+	struct thread *thread = s->thread;
+	siginfo_t info;
+	struct stop stop;
+	uint64_t addr;
+	int r;
+
+	r = trace_resume(thread->tid, TRACE_STEP, 0);
+	while (r == 0 && (r = stop_wait(thread->tid, true, &stop)) == -EINTR)
+		r = 0;
+	if (r < 0)
+		return r == -ECHILD ? -ESRCH : r;
+	thread->stop = stop;
+	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED) {
+		thread_set_state(thread, THREAD_GONE);
+		return -ESRCH;
+	}
+	if (stop.kind == STOP_GROUP)
+		thread->regroup = true;
+	if (stop.kind != STOP_SIGNAL)
+		return 0;
+	if (stop.value == SIGSTOP) {
+		thread->restop = true;
+		return 0;
+	}
+	if (stop.value == SIGTRAP)
+		return 1;
+
+	r = trace_get_siginfo(thread->tid, &info);
+	if (r < 0)
+		return r;
+	addr = (uint64_t)(uintptr_t)info.si_addr;
+	if (stop.value == SIGSEGV &&
+	    guard_closed(&s->session->guard, addr, addr + 1))
+		return open_pages(s, addr);
+	s->raised = true;
+	return 1;
+}
+
+static int run(struct stepping *s)
+{
+	int r = block_signals(s);
+
+	for (int i = 0; r == 0 && i < FAULTS_MAX; i++)
+		r = step_once(s);
+	if (r == 0)
+		r = -EIO;
+	r = first_error(r, trace_set_mask(s->thread->tid, s->mask));
+	return r > 0 ? 0 : r;
+}
+
+/* Close again what was opened, on @thread's time. */
+static int close_on(struct stepping *s, struct thread *thread,
+		    const siginfo_t *queue)
+{
+	struct guard *guard = &s->session->guard;
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (size_t i = 0; r == 0 && i < s->opened.count; i++)
+		r = guard_close_range(guard, &injection,
+				      s->opened.range[i].start,
+				      s->opened.range[i].end);
+	if (r == 0 && queue)
+		r = inject_signal(&injection, queue);
+	return first_error(r, inject_end(&injection));
+}
+
+/*
+ * The signal of a thread that raised an exception would be lost by an
+ * injection.  Another thread lends itself; alone, it queues the signal again.
+ */
+static int close_pages(struct stepping *s, int *answer)
+{
+	struct thread *other;
+	siginfo_t info;
+	int r;
+
+	if (!s->raised)
+		return close_on(s, s->thread, NULL);
+	*answer = FAULT_THEIRS;
+	other = inject_thread(s->session->process);
+	if (other)
+		return close_on(s, other, NULL);
+
+	r = trace_get_siginfo(s->thread->tid, &info);
+	if (r < 0)
+		return r;
+	*answer = FAULT_OURS;
+	s->thread->owed = info.si_signo;
+	return close_on(s, s->thread, &info);
+}
+
+static void report(struct stepping *s)
+{
+	uint8_t bytes[INSN_BYTES] = { 0 };
+	struct effect_report report = {
+		.regs = s->regs,
+		.insn = s->insn,
+		.bytes = bytes,
+		.nbytes = INSN_BYTES,
+		.how = "step",
+		.ip = s->regs->rip,
+	};
+
+	(void)!mem_read(s->session->process->mem, s->regs->rip, bytes,
+			sizeof(bytes));
+	s->session->counts.insns++;
+	for (unsigned i = 0; i < s->count; i++) {
+		report.effect = &s->effects[i];
+		report_access(s->session, s->thread, &report);
+	}
+}
+
+int session_step(struct session *session, struct thread *thread,
+		 const struct insn *insn, const siginfo_t *info,
+		 struct user_regs_struct *regs)
+{
+	struct stepping *s = calloc(1, sizeof(*s));
+	int answer = FAULT_OURS;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->session = session;
+	s->thread = thread;
+	s->insn = insn;
+	s->regs = regs;
+	s->fault_addr = (uint64_t)(uintptr_t)info->si_addr;
+
+	r = process_hold(session->process, thread, HOLD_USER);
+	session->parked = true;
+	look_before(s);
+	if (r == 0)
+		r = open_pages(s, s->fault_addr);
+	if (r == 0)
+		r = run(s);
+	if (r == 0 && !s->raised) {
+		session->counts.stepped++;
+		look_after(s);
+		report(s);
+		r = session_unforce(session, thread, SIGTRAP);
+	}
+	if (r == 0 && (s->raised || session->policy == POLICY_EVERY))
+		r = close_pages(s, &answer);
+	ranges_done(&s->opened);
+	free(s);
+	return r < 0 ? r : answer;
+}

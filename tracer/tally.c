@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <string.h>
+
+#include "tracer/tally.h"
+
+struct class_count {
+	const char *kind; /* static */
+	uint8_t op;
+	uint64_t count;
+	char name[];
+};
+
+struct unseen_count {
+	uint64_t count;
+	char reason[];
+};
+
+enum { CLASSES_MAX = 100000 };
+
+static struct class_count *find_class(struct session *session,
+				      const struct component *component,
+				      uint8_t op)
+{
+	size_t length = strlen(component->name);
+	uint64_t key = table_hash(component->name, length) * 31 + op;
+	struct class_count *count;
+
+	/* Probe on: another class may have the same hash. */
+	for (;; key++) {
+		count = table_get(&session->classes, key);
+		if (!count)
+			break;
+		if (count->op == op && count->kind == component->kind &&
+		    strcmp(count->name, component->name) == 0)
+			return count;
+	}
+	if (session->classes.count >= CLASSES_MAX)
+		return NULL;
+	count = calloc(1, sizeof(*count) + length + 1);
+	if (!count)
+		return NULL;
+	count->kind = component->kind;
+	count->op = op;
+	memcpy(count->name, component->name, length + 1);
+	if (table_put(&session->classes, key, count) < 0) {
+		free(count);
+		return NULL;
+	}
+	return count;
+}
+
+void tally_access(struct session *session, const struct component *component,
+		  uint8_t op)
+{
+	struct class_count *count = find_class(session, component, op);
+
+	if (count)
+		count->count++;
+	else
+		session->uncounted++;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct event_class_count *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+size_t tally_classes(const struct session *session,
+		     struct event_class_count *ret, size_t max, uint64_t *rest)
+{
+	struct event_class_count *all =
+		calloc(session->classes.count + 1, sizeof(*all));
+	size_t count = 0;
+
+	*rest = session->uncounted;
+	if (!all)
+		return 0;
+	table_for_each(&session->classes, s)
+	{
+		const struct class_count *class = s->value;
+
+		all[count++] = (struct event_class_count){
+			.kind = class->kind,
+			.name = class->name,
+			.op = access_name(class->op),
+			.count = class->count,
+		};
+	}
+	qsort(all, count, sizeof(*all), by_count);
+	for (size_t i = max; i < count; i++)
+		*rest += all[i].count;
+	count = min_u64(count, max);
+	memcpy(ret, all, count * sizeof(*all));
+	free(all);
+	return count;
+}
+
+void report_unseen(struct session *session, const char *format, ...)
+{
+	struct unseen_count *unseen;
+	char reason[256];
+	va_list args;
+	uint64_t key;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+
+	key = table_hash(reason, strlen(reason));
+	unseen = table_get(&session->unseen, key);
+	if (!unseen) {
+		unseen = calloc(1, sizeof(*unseen) + strlen(reason) + 1);
+		if (!unseen)
+			return;
+		strcpy(unseen->reason, reason);
+		if (table_put(&session->unseen, key, unseen) < 0) {
+			free(unseen);
+			return;
+		}
+	}
+	unseen->count++;
+}
+
+size_t tally_unseen(const struct session *session, struct event_count **ret)
+{
+	size_t count = 0;
+
+	*ret = calloc(session->unseen.count + 1, sizeof(**ret));
+	if (!*ret)
+		return 0;
+	table_for_each(&session->unseen, s)
+	{
+		const struct unseen_count *unseen = s->value;
+
+		(*ret)[count++] =
+			(struct event_count){ unseen->reason, unseen->count };
+	}
+	return count;
+}
+
+void report_done(struct session *session)
+{
+	table_for_each(&session->classes, s) free(s->value);
+	table_done(&session->classes);
+	table_for_each(&session->unseen, s) free(s->value);
+	table_done(&session->unseen);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "tracer/process/permission.h"
+#include "tracer/session.h"
+#include "tracer/slice.h"
+#include "tracer/tracer.h"
+#include "tracer/wake.h"
+
+static const struct verdict run = { VERDICT_RUN, 0 };
+static const struct verdict gone = { VERDICT_GONE, 0 };
+
+static void bury(struct session *session, struct thread *thread)
+{
+	struct process *process = session->process;
+
+	if (thread->tid == process->pid)
+		session->status = thread->stop.status;
+	session_call_forget(session, thread);
+	process_remove(process, thread);
+	if (process->threads.count == 0)
+		session->ended = true;
+}
+
+static struct verdict leave(struct session *session, struct thread *thread)
+{
+	int r = leave_thread(session, thread);
+
+	if (r == -ESRCH || r == LEAVE_LATER)
+		return run; /* dying: its end will be told */
+	session_call_forget(session, thread);
+	process_remove(session->process, thread);
+	return gone;
+}
+
+static struct verdict dispatch(struct session *session, struct thread *thread)
+{
+	if (session_is_over(session))
+		return leave(session, thread);
+	switch (thread->stop.kind) {
+	case STOP_SIGNAL:
+		return session_signal(session, thread);
+	case STOP_SYSCALL:
+		return session_call(session, thread);
+	case STOP_INTERRUPT:
+		session_restart(session, thread, false);
+		return run;
+	case STOP_GROUP:
+		return (struct verdict){ VERDICT_LISTEN, 0 };
+	case STOP_CLONE:
+		return session_clone(session, thread);
+	case STOP_VFORK_DONE:
+		thread->vforking = false;
+		return run;
+	case STOP_EXEC:
+		return session_exec(session, thread);
+	case STOP_NONE:
+	case STOP_EXITED:
+	case STOP_KILLED:
+	case STOP_OTHER:
+	default:
+		return run;
+	}
+}
+
+/*
+ * System calls are seen while pages are closed, and where one that we
+ * interrupted or moved must be seen to its end.
+ */
+static enum trace_resume way(const struct session *session,
+			     const struct thread *thread)
+{
+	bool armed = session->phase == PHASE_ARMED;
+
+	return armed || thread->call || thread->restarted ? TRACE_SYSCALL
+							  : TRACE_CONT;
+}
+
+static void resume(struct session *session, struct thread *thread,
+		   struct verdict verdict)
+{
+	enum trace_resume how = verdict.kind == VERDICT_LISTEN
+					? TRACE_LISTEN
+					: way(session, thread);
+
+	if (thread->state != THREAD_STOPPED)
+		return; /* held for another that was handled just now */
+	thread->in_call &= how == TRACE_SYSCALL;
+	thread_set_state(thread, THREAD_RUNNING);
+	if (thread->restop)
+		syscall(SYS_tgkill, thread->tgid, thread->tid, SIGSTOP);
+	/* -ESRCH: it died; whoever waits will be told. */
+	if (trace_resume(thread->tid, how, verdict.signal) == 0 &&
+	    thread->regroup)
+		trace_interrupt(thread->tid);
+	thread->restop = thread->regroup = false;
+}
+
+static void handle(struct session *session, struct thread *thread)
+{
+	enum stop_kind kind = thread->stop.kind;
+	struct verdict verdict;
+
+	if (kind == STOP_EXITED || kind == STOP_KILLED) {
+		bury(session, thread);
+		return;
+	}
+	thread_set_state(thread, THREAD_STOPPED);
+	thread->in_call = false;
+	if (session->reclose.count)
+		session_reclose(session, thread);
+	verdict = dispatch(session, thread);
+	if (verdict.kind == VERDICT_GONE)
+		return;
+	if (thread->state == THREAD_GONE)
+		bury(session, thread);
+	else if (verdict.kind != VERDICT_AGAIN)
+		resume(session, thread, verdict);
+}
+
+/* Threads that were stopped for another; their own stops come now. */
+static void handle_parked(struct session *session)
+{
+	struct thread *next;
+
+	do {
+		next = NULL;
+		session->parked = false;
+		table_for_each(&session->process->threads, s)
+		{
+			struct thread *thread = s->value;
+
+			if (thread->state == THREAD_PARKED ||
+			    thread->state == THREAD_GONE) {
+				next = thread;
+				break;
+			}
+		}
+		if (next)
+			handle(session, next);
+	} while (next || session->parked);
+}
+
+static void handle_stop(struct session *session, const struct stop *stop)
+{
+	struct thread *thread = process_thread(session->process, stop->tid);
+	uint64_t start = session_now();
+
+	if (!thread) {
+		session_orphan(session, stop);
+	} else {
+		thread->stop = *stop;
+		handle(session, thread);
+	}
+	if (session->parked)
+		handle_parked(session);
+	session->stopped_ns += session_now() - start;
+}
+
+/* Give all rights back, then detach whoever stands still. */
+static void finish(struct session *session, const char *why)
+{
+	int r = leave_prepare(session);
+
+	if (r == -EAGAIN)
+		return; /* nobody who could do it stands still: next tick */
+	session->end = why;
+	session->phase = PHASE_DRAINING;
+	handle_parked(session);
+}
+
+static const char *why_leave(const struct session *session)
+{
+	const struct options *options = session->options;
+
+	if (session->failure)
+		return "detached";
+	if (wake_leave())
+		return "interrupted";
+	if (session->log.gone)
+		return "reader-gone";
+	if (options->max_events &&
+	    session->counts.events >= options->max_events)
+		return "max-events";
+	if (options->duration > 0 && session->armed_once &&
+	    (double)(session_now() - session->armed_ns) / 1e9 >=
+		    options->duration)
+		return "duration";
+	return NULL;
+}
+
+static bool is_done(const struct session *session)
+{
+	return session->ended || (session_is_over(session) &&
+				  session->process->threads.count == 0 &&
+				  session->children.count == 0);
+}
+
+/* Before its log has begun, a program of ours that cannot be watched as the
+ * user wants is ended; it has not run yet. */
+static void abandon(struct session *session)
+{
+	if (session->run && !session->began && session->failure)
+		kill(session->process->pid, SIGKILL);
+}
+
+static void loop(struct session *session)
+{
+	while (!is_done(session)) {
+		const char *why =
+			session_is_over(session) ? NULL : why_leave(session);
+		struct stop stop;
+		int r;
+
+		if (why) {
+			abandon(session);
+			finish(session, why);
+			if (is_done(session))
+				break;
+		}
+		r = stop_wait(-1, true, &stop);
+		if (r == 0)
+			handle_stop(session, &stop);
+		else if (r == -ECHILD)
+			break;
+		if (wake_tick() && !session_is_over(session)) {
+			slice_tick(session);
+			if (session->parked)
+				handle_parked(session);
+			log_flush(&session->log);
+		}
+	}
+}
+
+/* We let it go, but are its parent still: wait for its end. */
+static void wait_for_end(struct session *session)
+{
+	struct stop stop;
+	int r;
+
+	log_flush(&session->log);
+	while (!session->ended) {
+		r = stop_wait(session->process->pid, true, &stop);
+		if (r == -ECHILD)
+			return;
+		if (r == 0 &&
+		    (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)) {
+			session->status = stop.status;
+			session->ended = true;
+		}
+	}
+}
+
+static int conclude(struct session *session, struct outcome *ret,
+		    struct error *err)
+{
+	if (session->ended && !session_is_over(session))
+		session->end =
+			WIFSIGNALED(session->status) ? "killed" : "exited";
+	report_summary(session);
+	*ret = (struct outcome){ session->ended, session->status };
+	if (session->failure && !err->text[0])
+		error_set(err, session->failure,
+			  "tracing failed (%s); the target was let go as it "
+			  "was",
+			  strerror(-session->failure));
+	else if (session->log.number && !err->text[0])
+		error_set(err, session->log.number, "cannot write the log: %s",
+			  strerror(-session->log.number));
+	return err->text[0] ? TRACER_FAILED : 0;
+}
+
+int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
+		  struct error *err)
+{
+	_cleanup_(session_freep) struct session *session = NULL;
+	int r = session_new(options, false, &session, err);
+
+	*err = r == 0 ? (struct error){ 0 } : *err;
+	if (r < 0)
+		return TRACER_FAILED;
+	session->err = err;
+	if (wake_install(0, slice_tick_ms(session)) < 0)
+		return TRACER_FAILED;
+
+	r = seize(session, pid, err);
+	if (r == 0) {
+		r = session_arm(session, NULL);
+		session->failure = r == -EAGAIN ? 0 : r;
+		session->parked = true;
+		handle_parked(session);
+		loop(session);
+		r = conclude(session, ret, err);
+	} else {
+		r = TRACER_FAILED;
+	}
+	wake_restore();
+	return r;
+}
+
+static int explain_exec(struct session *session, const char *name,
+			struct error *err)
+{
+	int r = spawn_exec_result(session);
+
+	if (r == 0)
+		return 0;
+	error_set(err, r, "cannot execute '%s': %s", name, strerror(-r));
+	return r == -ENOENT ? TRACER_NOT_FOUND : TRACER_NOT_EXECUTABLE;
+}
+
+int tracer_run(const struct options *options, char *const argv[],
+	       struct outcome *ret, struct error *err)
+{
+	_cleanup_(session_freep) struct session *session = NULL;
+	int r;
+
+	*err = (struct error){ 0 };
+	r = permission_check_program(argv[0], err);
+	if (r != 0)
+		return r < 0 ? TRACER_FAILED : r;
+	r = session_new(options, true, &session, err);
+	if (r < 0)
+		return TRACER_FAILED;
+	session->err = err;
+
+	/* Handlers come after the fork: the program inherits what we did. */
+	r = spawn(session, argv, err);
+	if (r < 0)
+		return TRACER_FAILED;
+	r = wake_install(session->process->pid, slice_tick_ms(session));
+	if (r == 0)
+		loop(session);
+	if (!session->ended)
+		wait_for_end(session);
+	r = explain_exec(session, argv[0], err);
+	if (r == 0)
+		r = conclude(session, ret, err);
+	wake_restore();
+	return r;
+}

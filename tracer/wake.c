@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <sys/time.h>
+
+#include "tracer/wake.h"
+
+/* Written by handlers: there is no other way to reach them. */
+static volatile sig_atomic_t leave, tick;
+static volatile pid_t passes_to;
+
+static const int handled[] = { SIGALRM, SIGINT,	 SIGTERM,
+			       SIGHUP,	SIGQUIT, SIGPIPE };
+static struct sigaction before[ARRAY_SIZE(handled)];
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	int number = errno;
+
+	if (signal == SIGALRM)
+		tick = 1;
+	else if (!passes_to)
+		leave = 1;
+	else if (info->si_code != SI_KERNEL) /* not from the terminal */
+		kill(passes_to, signal);
+	errno = number;
+}
+
+static bool is_ours(int signal, pid_t program)
+{
+	return signal != SIGQUIT || program;
+}
+
+int wake_install(pid_t program, unsigned tick_ms)
+{
+	const struct itimerval timer = {
+		.it_interval.tv_usec = (suseconds_t)tick_ms * 1000,
+		.it_value.tv_usec = (suseconds_t)tick_ms * 1000,
+	};
+
+	passes_to = program;
+	leave = tick = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
+		struct sigaction action = { .sa_sigaction = on_signal,
+					    .sa_flags = SA_SIGINFO };
+
+		sigaction(handled[i], NULL, &before[i]);
+		/* Ignored for us by whoever started us (nohup): stays so. */
+		if (handled[i] != SIGALRM && handled[i] != SIGPIPE &&
+		    before[i].sa_handler == SIG_IGN)
+			continue;
+		if (handled[i] == SIGPIPE)
+			action = (struct sigaction){ .sa_handler = SIG_IGN };
+		if (is_ours(handled[i], program) &&
+		    sigaction(handled[i], &action, NULL) < 0)
+			return -errno;
+	}
+	return setitimer(ITIMER_REAL, &timer, NULL) < 0 ? -errno : 0;
+}
+
+void wake_restore(void)
+{
+	const struct itimerval off = { 0 };
+
+	setitimer(ITIMER_REAL, &off, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+		sigaction(handled[i], &before[i], NULL);
+}
+
+bool wake_leave(void)
+{
+	return leave;
+}
+
+bool wake_tick(void)
+{
+	bool came = tick;
+
+	tick = 0;
+	return came;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * wake - the signals that reach the tracer itself
+ *
+ * A tick interrupts the wait for stops, so that limits are kept while the
+ * target is silent.  What a user sends is noted, or passed on to the program.
+ */
+
+#include <sys/types.h>
+
+#include "base/macro.h"
+
+/*
+ * Under clsrun (@program its pid) SIGINT, SIGQUIT, SIGTERM and SIGHUP are
+ * the program's: those of the terminal it gets by itself, others are passed
+ * on.  With @program 0 SIGINT, SIGTERM and SIGHUP ask us to leave.
+ */
+int wake_install(pid_t program, unsigned tick_ms) _must_check_;
+void wake_restore(void);
+
+bool wake_leave(void); /* a signal asked us to leave */
+bool wake_tick(void);  /* a tick came since the last question */

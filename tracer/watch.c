@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/watch.h"
+#include "tracer/watch_find.h"
+
+const char *refusal_name(enum refusal refusal)
+{
+	static const char *const name[REFUSED_KINDS] = {
+		[REFUSED_STACK] = "stack in use",
+		[REFUSED_TCB] = "thread control block",
+		[REFUSED_ALTSTACK] = "alternate signal stack",
+		[REFUSED_RSEQ] = "rseq area",
+		[REFUSED_ROBUST] = "robust futex list",
+		[REFUSED_TID] = "thread id that the kernel clears",
+		[REFUSED_EXECUTABLE] = "executable",
+		[REFUSED_SHARED] = "shared with other processes",
+		[REFUSED_READ_ONLY] = "not accessible in that way anyhow",
+		[REFUSED_KERNEL] = "the kernel refused mprotect",
+	};
+
+	return name[refusal];
+}
+
+int watch_init(struct watch *watch, const struct options *options,
+	       struct error *err)
+{
+	*watch = (struct watch){ .broad = true };
+	watch->spec = calloc(options->nwatches + 1, sizeof(*watch->spec));
+	watch->found = calloc(options->nwatches + 1, sizeof(*watch->found));
+	if (!watch->spec || !watch->found)
+		return error_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < options->nwatches; i++) {
+		int r = spec_parse(options->watches[i], &watch->spec[i], err);
+
+		if (r < 0)
+			return r;
+		watch->broad &= spec_is_broad(&watch->spec[i]);
+		watch->nspecs++;
+	}
+	return 0;
+}
+
+void watch_done(struct watch *watch)
+{
+	free(watch->spec);
+	free(watch->found);
+	ranges_done(&watch->bytes);
+	ranges_done(&watch->pages);
+	ranges_done(&watch->never);
+	ranges_done(&watch->refused);
+}
+
+int watch_refuse(struct watch *watch, uint64_t start, uint64_t end,
+		 enum refusal why)
+{
+	return ranges_add(&watch->never, page_down(start), page_up(end), why);
+}
+
+/* Part of one mapping: to the pages, or to what is refused and why. */
+static int add_pages(struct watch *watch, const struct guard *guard,
+		     const struct mapping *m, uint64_t start, uint64_t end)
+{
+	uint64_t next;
+	int r = 0;
+
+	for (uint64_t at = start; r == 0 && at < end; at = next) {
+		const struct range *ours = ranges_find(&guard->pages, at);
+		const struct range *after =
+			ranges_overlap(&guard->pages, at + 1, end);
+		int prot = ours ? (int)ours->tag : m->prot;
+
+		next = ours    ? min_u64(ours->end, end)
+		       : after ? after->start
+			       : end;
+		if (m->prot & PROT_EXEC)
+			r = ranges_add(&watch->refused, at, next,
+				       REFUSED_EXECUTABLE);
+		else if (prot == PROT_NONE ||
+			 (guard->writes_only && !(prot & PROT_WRITE)))
+			r = ranges_add(&watch->refused, at, next,
+				       REFUSED_READ_ONLY);
+		else
+			r = ranges_add(&watch->pages, at, next, (uint64_t)prot);
+	}
+	return r;
+}
+
+/* The pages under the watched bytes. */
+static int find_pages(struct watch *watch, const struct process *process,
+		      const struct guard *guard)
+{
+	for (size_t i = 0; i < watch->bytes.count; i++) {
+		uint64_t at = page_down(watch->bytes.range[i].start);
+		uint64_t end = page_up(watch->bytes.range[i].end);
+
+		while (at < end) {
+			const struct mapping *m = maps_above(process->maps, at);
+			uint64_t start, stop;
+			int r;
+
+			if (!m || m->start >= end)
+				break;
+			start = max_u64(m->start, at);
+			stop = min_u64(m->end, end);
+			r = add_pages(watch, guard, m, start, stop);
+			if (r < 0)
+				return r;
+			at = stop;
+		}
+	}
+	return 0;
+}
+
+/* Take out what must never be guarded, and keep what that was. */
+static int take_refused(struct watch *watch)
+{
+	for (size_t i = 0; i < watch->never.count; i++) {
+		struct range never = watch->never.range[i];
+		const struct range *hit;
+
+		while ((hit = ranges_overlap(&watch->pages, never.start,
+					     never.end))) {
+			uint64_t start = max_u64(hit->start, never.start);
+			uint64_t end = min_u64(hit->end, never.end);
+			int r;
+
+			r = ranges_add(&watch->refused, start, end, never.tag);
+			if (r == 0)
+				r = ranges_remove(&watch->pages, start, end);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int watch_resolve(struct watch *watch, struct process *process,
+		  const struct guard *guard, struct resolver *resolver,
+		  struct error *err)
+{
+	struct finder finder = {
+		.watch = watch,
+		.process = process,
+		.guard = guard,
+		.resolver = resolver,
+		.err = err,
+	};
+	int r = 0;
+
+	ranges_clear(&watch->bytes);
+	ranges_clear(&watch->pages);
+	ranges_clear(&watch->refused);
+	if (watch->nspecs == 0)
+		r = finder_default(&finder);
+	for (size_t i = 0; r == 0 && i < watch->nspecs; i++)
+		r = finder_spec(&finder, i);
+	if (r == 0)
+		r = find_pages(watch, process, guard);
+	if (r == 0)
+		r = take_refused(watch);
+	return r;
+}
+
+int watch_hit(const struct watch *watch, uint64_t addr, uint64_t size)
+{
+	const struct range *range =
+		ranges_overlap(&watch->bytes, addr, addr + (size ? size : 1));
+
+	return range ? (int)range->tag : -1;
+}
+
+bool watch_wants_class(const struct watch *watch, int spec, const char *class)
+{
+	if ((size_t)spec >= watch->nspecs ||
+	    watch->spec[spec].kind != SPEC_CLASS)
+		return true;
+	return fnmatch(watch->spec[spec].name, class, 0) == 0;
+}

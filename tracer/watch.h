@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * watch - what the user wants, as addresses of one process
+ *
+ * Turns specs into watched bytes and into the pages that must be guarded for
+ * them, less the pages that would kill the target (refusals).  Resolved anew
+ * whenever the map changes; touches nothing in the target.
+ */
+
+#include "tracer/component/component.h"
+#include "tracer/guard/guard.h"
+#include "tracer/guard/spec.h"
+#include "tracer/options.h"
+#include "tracer/process/process.h"
+
+/* Why pages are not guarded. */
+enum refusal {
+	REFUSED_STACK,
+	REFUSED_TCB,
+	REFUSED_ALTSTACK,
+	REFUSED_RSEQ,
+	REFUSED_ROBUST,
+	REFUSED_TID,
+	REFUSED_EXECUTABLE,
+	REFUSED_SHARED,
+	REFUSED_READ_ONLY,
+	REFUSED_KERNEL, /* mprotect said no */
+	REFUSED_KINDS,
+};
+
+const char *refusal_name(enum refusal refusal);
+
+struct watch {
+	struct spec *spec; /* as many as the user gave; 0: the default watch */
+	size_t *found;	   /* ranges of each */
+	size_t nspecs;
+	bool broad; /* all of them are */
+
+	struct ranges bytes;   /* watched; tag: number of the spec */
+	struct ranges pages;   /* to be guarded; tag: PROT_* */
+	struct ranges never;   /* pages of refusals; tag: enum refusal */
+	struct ranges refused; /* wanted bytes among them; tag likewise */
+	uint64_t born;	       /* class objects that only a later scan found */
+};
+
+int watch_init(struct watch *watch, const struct options *options,
+	       struct error *err) _must_check_;
+void watch_done(struct watch *watch);
+
+/* These pages must not be guarded. 0 or -ENOMEM. */
+int watch_refuse(struct watch *watch, uint64_t start, uint64_t end,
+		 enum refusal why) _must_check_;
+
+/*
+ * Find everything in the process as it is now.  A spec that can never match
+ * is an error (-ENOENT, -EFAULT, -ENOTUNIQ) with the sentence, if @err.
+ */
+int watch_resolve(struct watch *watch, struct process *process,
+		  const struct guard *guard, struct resolver *resolver,
+		  struct error *err) _must_check_;
+
+/* The number of the spec that wants [addr, addr + size), or -1. */
+int watch_hit(const struct watch *watch, uint64_t addr, uint64_t size);
+
+/* Is this spec a class: one, and does it want this class? */
+bool watch_wants_class(const struct watch *watch, int spec, const char *class);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/process/demangle.h"
+#include "tracer/watch_find.h"
+
+enum { SAME_NAME = 8, NEAR = 3 };
+
+static int want(struct finder *finder, uint64_t start, uint64_t end)
+{
+	finder->watch->found[finder->spec]++;
+	return ranges_add(&finder->watch->bytes, start, end, finder->spec);
+}
+
+/* "Did you mean" with the names that come nearest. */
+static int no_such_symbol(struct finder *finder, const struct spec *spec)
+{
+	struct symbol near[NEAR];
+	size_t count =
+		symbols_near(finder->process->symbols, spec->name, near, NEAR);
+	char names[512] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(names); i++) {
+		_cleanup_(freep) char *plain = demangle(near[i].name);
+		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
+				 i ? ", " : "; did you mean ",
+				 plain ? plain : near[i].name);
+
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return error_set(finder->err, -ENOENT,
+			 "no data symbol '%s' in %s%s%s%s", spec->name,
+			 spec->library[0] ? spec->library : "the program",
+			 spec->library[0] ? "" : " or its libraries", names,
+			 count ? "?"
+			       : "; a stripped program has no names: use "
+				 "0xADDR+LEN, class:GLOB or map:");
+}
+
+static int ambiguous(struct finder *finder, const struct spec *spec,
+		     const struct symbol *symbol, size_t count)
+{
+	char names[512] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(names); i++) {
+		int n = snprintf(names + used, sizeof(names) - used,
+				 "%s%s:%s at 0x%" PRIx64, i ? ", " : "",
+				 symbol[i].module->name, spec->name,
+				 symbol[i].addr);
+
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return error_set(finder->err, -ENOTUNIQ,
+			 "symbol '%s' is there %zu times: say which (%s)",
+			 spec->name, count, names);
+}
+
+static bool library_is_loaded(struct finder *finder, const char *library)
+{
+	const struct module *const *module;
+	size_t count = symbols_modules(finder->process->symbols, &module);
+
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(module[i]->name, library, strlen(library)) == 0)
+			return true;
+	return false;
+}
+
+/* Without LIB a name means the program's own, if it has one. */
+static size_t prefer_program(const struct finder *finder, struct symbol *symbol,
+			     size_t count)
+{
+	char link[48], path[PATH_MAX];
+	ssize_t length;
+	size_t kept = 0;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", finder->process->pid);
+	length = readlink(link, path, sizeof(path) - 1);
+	path[length > 0 ? length : 0] = '\0';
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(symbol[i].module->path, path) == 0)
+			symbol[kept++] = symbol[i];
+	return kept ? kept : count;
+}
+
+static int find_symbol(struct finder *finder, const struct spec *spec)
+{
+	const char *library = spec->library[0] ? spec->library : NULL;
+	struct symbol symbol[SAME_NAME];
+	size_t count = symbols_named(finder->process->symbols, library,
+				     spec->name, symbol, SAME_NAME);
+
+	if (!library && count > 1)
+		count = prefer_program(finder, symbol,
+				       min_u64(count, SAME_NAME));
+	if (count > 1)
+		return ambiguous(finder, spec, symbol,
+				 min_u64(count, SAME_NAME));
+	if (count == 0 && spec->library[0] &&
+	    !library_is_loaded(finder, spec->library))
+		return 0; /* pending: it may be loaded later */
+	if (count == 0)
+		return no_such_symbol(finder, spec);
+	if (symbol[0].function)
+		return error_set(finder->err, -EINVAL,
+				 "'%s' is a function; only data can be "
+				 "watched",
+				 spec->name);
+	return want(finder, symbol[0].addr,
+		    symbol[0].addr + (symbol[0].size ? symbol[0].size : 8));
+}
+
+static int find_range(struct finder *finder, const struct spec *spec)
+{
+	uint64_t at = spec->start;
+
+	while (at < spec->end) {
+		const struct mapping *m = maps_find(finder->process->maps, at);
+
+		if (!m)
+			return error_set(finder->err, -EFAULT,
+					 "0x%" PRIx64 " is not mapped in "
+					 "process %d; see /proc/%d/maps",
+					 at, finder->process->pid,
+					 finder->process->pid);
+		at = m->end;
+	}
+	return want(finder, spec->start, spec->end);
+}
+
+static bool is_stack(const struct mapping *m)
+{
+	return strncmp(m->path, "[stack", 6) == 0;
+}
+
+static bool in_scratch(const struct finder *finder, const struct mapping *m)
+{
+	const struct scratch *scratch = &finder->process->scratch;
+
+	return scratch->start && m->start < scratch->start + scratch->size &&
+	       m->end > scratch->start;
+}
+
+/* Rights of the program's own: our closed pages show ours. */
+static int true_prot(const struct finder *finder, const struct mapping *m)
+{
+	const struct range *ours =
+		ranges_overlap(&finder->guard->pages, m->start, m->end);
+
+	return ours ? (int)ours->tag : m->prot;
+}
+
+/* Writable memory of this process alone, where objects can lie. */
+static bool holds_objects(const struct finder *finder, const struct mapping *m)
+{
+	int prot = true_prot(finder, m);
+
+	return !m->shared && (prot & PROT_WRITE) && !(m->prot & PROT_EXEC) &&
+	       !is_stack(m) && !in_scratch(finder, m);
+}
+
+static bool is_anonymous(const struct mapping *m)
+{
+	return m->inode == 0 && m->path[0] == '\0';
+}
+
+/* The zero-initialised rest of a module: anonymous, inside its extent. */
+static bool is_bss(const struct finder *finder, const struct mapping *m)
+{
+	return is_anonymous(m) &&
+	       symbols_module(finder->process->symbols, m->start);
+}
+
+/* Arenas of glibc's malloc begin at a multiple of 64 MiB. */
+static bool is_arena(const struct mapping *m)
+{
+	return is_anonymous(m) && (m->start & 0x3ffffff) == 0;
+}
+
+static bool map_matches(const struct finder *finder, const struct spec *spec,
+			const struct mapping *m)
+{
+	if (spec->map == SPEC_MAP_PATH)
+		return fnmatch(spec->name, m->path, 0) == 0 &&
+		       true_prot(finder, m) != PROT_NONE &&
+		       !(m->prot & PROT_EXEC);
+	if (!holds_objects(finder, m))
+		return false;
+	switch (spec->map) {
+	case SPEC_MAP_HEAP:
+		return strcmp(m->path, "[heap]") == 0 || is_arena(m);
+	case SPEC_MAP_DATA:
+		return m->inode != 0;
+	case SPEC_MAP_BSS:
+		return is_bss(finder, m);
+	case SPEC_MAP_ANON:
+		return is_anonymous(m) && !is_bss(finder, m) && !is_arena(m);
+	case SPEC_MAP_STACK:
+	case SPEC_MAP_PATH:
+	default:
+		return false;
+	}
+}
+
+/* Where this mapping ends for us: a module's .bss may have merged on. */
+static uint64_t wanted_end(const struct finder *finder, const struct spec *spec,
+			   const struct mapping *m)
+{
+	const struct module *module;
+
+	if (spec->map != SPEC_MAP_BSS)
+		return m->end;
+	module = symbols_module(finder->process->symbols, m->start);
+	return module ? min_u64(m->end, page_up(module->end)) : m->end;
+}
+
+static int find_map(struct finder *finder, const struct spec *spec)
+{
+	const struct maps *maps = finder->process->maps;
+
+	if (spec->map == SPEC_MAP_STACK)
+		return error_set(finder->err, -EINVAL,
+				 "map:stack: a stack in use cannot be guarded "
+				 "safely yet (a signal would kill the "
+				 "target)");
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->mapping[i];
+		int r;
+
+		if (!map_matches(finder, spec, m))
+			continue;
+		r = want(finder, m->start, wanted_end(finder, spec, m));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int finder_default(struct finder *finder)
+{
+	const struct maps *maps = finder->process->maps;
+
+	finder->spec = 0;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->mapping[i];
+		int r;
+
+		if (!holds_objects(finder, m))
+			continue;
+		r = want(finder, m->start, m->end);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* RTTI carries no size: without one, the object may reach this far. */
+enum { OBJECT_REACH = 4096 };
+
+static int want_object(void *context, const struct component *object)
+{
+	struct finder *finder = context;
+	uint64_t size = object->size ? object->size : OBJECT_REACH;
+
+	return want(finder, object->start, object->start + size);
+}
+
+static int class_matches(void *context, const char *name)
+{
+	return fnmatch(context, name, 0) == 0;
+}
+
+static int find_class(struct finder *finder, const struct spec *spec)
+{
+	const struct maps *maps = finder->process->maps;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->mapping[i];
+		int r;
+
+		if (!holds_objects(finder, m))
+			continue;
+		r = resolver_objects(finder->resolver, m->start, m->end,
+				     spec->name, want_object, finder);
+		if (r < 0)
+			return r;
+	}
+	if (finder->watch->found[finder->spec] == 0 && finder->err &&
+	    resolver_classes(finder->resolver, class_matches,
+			     (void *)spec->name) == 0)
+		return error_set(finder->err, -ENOENT,
+				 "no class matches '%s' in the program or its "
+				 "libraries; a class needs a virtual function "
+				 "to be found",
+				 spec->name);
+	return 0;
+}
+
+int finder_spec(struct finder *finder, size_t i)
+{
+	const struct spec *spec = &finder->watch->spec[i];
+
+	finder->spec = i;
+	finder->watch->found[i] = 0;
+	switch (spec->kind) {
+	case SPEC_SYMBOL:
+		return find_symbol(finder, spec);
+	case SPEC_RANGE:
+		return find_range(finder, spec);
+	case SPEC_CLASS:
+		return find_class(finder, spec);
+	case SPEC_MAP:
+	default:
+		return find_map(finder, spec);
+	}
+}
