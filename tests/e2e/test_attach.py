@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""clsattach goes into a running program and out again, and nothing of it is
+left behind nor was seen inside."""
+
+import functools
+import os
+import shutil
+import signal
+import time
+import unittest
+
+import harness
+import servers
+from harness import CLSATTACH, Case, running, target, text
+
+
+def may_attach():
+    """Yama lets only root, or nobody, trace a process that is no child."""
+    if os.geteuid() == 0:
+        return True
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope") as file:
+            return file.read().strip() == "0"
+    except OSError:
+        return True
+
+
+def beginning(path):
+    """The first bytes of a log that is being written."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1 << 16)
+    except FileNotFoundError:
+        return b""
+
+
+class Attaching(Case):
+    def setUp(self):
+        super().setUp()
+        if not may_attach():
+            self.skipTest("kernel.yama.ptrace_scope forbids attaching")
+
+    def assert_untouched(self, pid, before):
+        """No thread stopped, no signal's state, no right of a page changed."""
+        with open("/proc/%d/status" % pid) as file:
+            self.assertIn("TracerPid:\t0\n", file.read())
+        states = harness.thread_states(pid)
+        self.assertEqual([], [s for s in states.values() if s in "tTZX"])
+        after = harness.signals(pid)
+        both = set(after) & set(before["signals"])
+        self.assertTrue(both)
+        self.assertEqual({k: before["signals"][k] for k in both},
+                         {k: after[k] for k in both})
+        self.assertEqual(before["mappings"], harness.fixed_mappings(pid))
+        # arenas and stacks that come have reserves; ours would be rw memory
+        # that became forbidden
+        self.assertLessEqual(
+            before["writable"] - harness.writable_bytes(pid), before["slack"])
+
+    def look(self, pid, slack=0):
+        return {"signals": harness.signals(pid),
+                "mappings": harness.fixed_mappings(pid),
+                "writable": harness.writable_bytes(pid), "slack": slack}
+
+
+class Hammer(Attaching):
+    def hammering(self):
+        return running([target("hammer")])
+
+    def finish(self, process):
+        out, err = process.communicate(b"", harness.TIMEOUT)
+        self.assertEqual((0, "right, interrupted 0\n"),
+                         (process.returncode, text(out)), text(err))
+
+    def test_100_cycles(self):
+        events = 0
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            before = self.look(process.pid)
+            for cycle in range(100):
+                log = self.attach(process.pid, "-w", "arena", "--every",
+                                  "--duration", "20ms")
+                self.assertEqual("duration", log.summary["end"])
+                events += len(log.accesses)
+                self.assert_untouched(process.pid, before)
+            self.finish(process)
+        self.assertGreater(events, 100)
+
+    def test_every_thread_is_seen(self):
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            log = self.attach(process.pid, "-w", "arena", "--every",
+                              "--max-events", "2000")
+            self.assertEqual("max-events", log.summary["end"])
+            self.assertEqual(2000, len(log.accesses))
+            self.assertEqual(4, len({a["tid"] for a in log.accesses}))
+            self.finish(process)
+
+    def interrupted(self, number):
+        path = self.new_log()
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            before = self.look(process.pid)
+            with running([CLSATTACH, "-w", "arena", "--every", "-o", path,
+                          "-p", str(process.pid)]) as tracer:
+                servers.wait_for("events", 20, lambda: b'"access"' in
+                                 beginning(path))
+                tracer.send_signal(number)
+                _, err = tracer.communicate(timeout=20)
+                self.assertEqual(0, tracer.returncode, text(err))
+            self.assertEqual("interrupted", self.read_log(path).summary["end"])
+            self.assert_untouched(process.pid, before)
+            self.finish(process)
+
+    def test_interrupt_detaches(self):
+        self.interrupted(signal.SIGINT)
+
+    def test_terminate_detaches(self):
+        self.interrupted(signal.SIGTERM)
+
+    def test_program_ends_first(self):
+        path = self.new_log()
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            with running([CLSATTACH, "-w", "arena", "--sample", "-o", path,
+                          "-p", str(process.pid)]) as tracer:
+                servers.wait_for("armed", 20, lambda: b'"armed"' in
+                                 beginning(path))
+                self.finish(process)
+                _, err = tracer.communicate(timeout=20)
+                self.assertEqual(0, tracer.returncode, text(err))
+            self.assertEqual("exited", self.read_log(path).summary["end"])
+
+    def test_stopped_program_stays_stopped(self):
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            os.kill(process.pid, signal.SIGSTOP)
+            servers.wait_for("stop", 10, lambda: set(
+                harness.thread_states(process.pid).values()) == {"T"})
+            self.attach(process.pid, "-w", "arena", "--duration", "200ms")
+            time.sleep(0.2)
+            self.assertEqual({"T"}, set(
+                harness.thread_states(process.pid).values()))
+            os.kill(process.pid, signal.SIGCONT)
+            self.finish(process)
+
+
+class Servers(Attaching):
+    # what a loaded server gives back to the kernel by itself meanwhile
+    SLACK = 64 << 20
+
+    def under_load(self, pid, client):
+        """Attach for five seconds while four clients check every answer."""
+        with servers.Load(client, 4) as load:
+            servers.wait_for("first answers", 60, lambda: load.errors
+                             or all(load.rounds))
+            self.assertEqual([], load.errors)
+            before = self.look(pid, self.SLACK)
+            at_attach = list(load.rounds)
+            log = self.attach(pid, "--duration", "5")
+            at_detach = list(load.rounds)
+            self.assert_untouched(pid, before)
+            servers.wait_for("answers after it", 60, lambda: load.errors or all(
+                now > then for now, then in zip(load.rounds, at_detach)))
+        self.assertEqual([], load.errors)
+        self.assertTrue(all(now > then for now, then
+                            in zip(at_detach, at_attach)),
+                        "a client got no answer while attached")
+        self.assertEqual("duration", log.summary["end"])
+        self.assertNotEqual([], log.accesses)
+        return log
+
+    @unittest.skipUnless(shutil.which("redis-server"), "no redis-server")
+    def test_redis(self):
+        with servers.redis(self.directory) as (process, path):
+            self.under_load(process.pid,
+                            functools.partial(servers.redis_client, path))
+            with servers.redis_connection(path) as connection:
+                self.assertEqual(
+                    b"+PONG", servers.redis_answer(connection, b"PING"))
+            self.assertIsNone(process.poll())
+
+    @unittest.skipUnless(shutil.which("mariadbd"), "no mariadbd")
+    def test_mariadb(self):
+        with servers.mariadb(self.directory) as (process, path):
+            log = self.under_load(
+                process.pid, functools.partial(servers.mariadb_client, path))
+            self.assertIsNone(process.poll())
+            classes = {a["component"]["class"] for a in log.accesses
+                       if a.get("component", {}).get("runtime") == "c++"
+                       and a["component"].get("class")}
+            self.assertGreater(len(classes), 2, classes)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the log says of accesses that are known, one by one."""
+
+import os
+
+import harness
+from harness import CLSRUN, Case, number, run, running, target, text
+
+# Names of the same length as the plain ones that they replace in names.cc
+GLOBAL = b"plain_name_of_a_global"
+CLASS = b"Plain_name_of_a_class"
+ODD_GLOBAL = b'q"uote\\back\nl\t\x01\xff\xc3('.ljust(len(GLOBAL), b"_")
+ODD_CLASS = b'Odd"\\\n\r\x02\xfe\xe2\x82 <n>%s'.ljust(len(CLASS), b"_")
+assert len(GLOBAL) == len(ODD_GLOBAL) and len(CLASS) == len(ODD_CLASS)
+
+
+def as_text(name):
+    """The bytes of a name as json.loads() gives what the log has for them."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+class Counting(Case):
+    def assert_chain(self, accesses):
+        self.assertEqual(list(range(10000)),
+                         [number(a["old"]) for a in accesses])
+        self.assertEqual(list(range(1, 10001)),
+                         [number(a["new"]) for a in accesses])
+        self.assertEqual({("write", 8)},
+                         {(a["op"], a["size"]) for a in accesses})
+        self.assertEqual(1, len({a["addr"] for a in accesses}))
+
+    def test_every_store_is_an_event(self):
+        result, log = self.traced([target("counter"), "stores"],
+                                  "-w", "counter", "--every")
+        self.assertEqual((0, b"stored\n"), (result.status, result.out))
+        self.assertEqual(10000, len(log.accesses))
+        self.assert_chain(log.accesses)
+
+    def test_result_is_right(self):
+        result, log = self.traced([target("counter")], "-w", "counter",
+                                  "--every")
+        self.assertEqual((0, b"10000\n"), (result.status, result.out))
+        *stores, load = log.accesses
+        self.assert_chain(stores)
+        self.assertEqual(("read", 10000), (load["op"], number(load["old"])))
+        self.assertNotIn("new", load)
+
+    def test_on_write_leaves_reads_out(self):
+        result, log = self.traced([target("counter")], "-w", "counter",
+                                  "--on", "write")
+        self.assertEqual(b"10000\n", result.out)
+        self.assert_chain(log.accesses)
+
+    def test_on_read_leaves_writes_out(self):
+        result, log = self.traced([target("counter")], "-w", "counter",
+                                  "--on", "read")
+        self.assertEqual(b"10000\n", result.out)
+        self.assertEqual([("read", 10000)], [
+            (a["op"], number(a["old"])) for a in log.accesses])
+
+    def test_max_events(self):
+        result, log = self.traced([target("counter")], "-w", "counter",
+                                  "--every", "--max-events", "100")
+        self.assertEqual((0, b"10000\n"), (result.status, result.out))
+        self.assertEqual(list(range(1, 101)),
+                         [number(a["new"]) for a in log.accesses])
+
+    def test_first_is_once_a_page(self):
+        result, log = self.traced([target("counter")], "-w", "counter",
+                                  "--first")
+        self.assertEqual(b"10000\n", result.out)
+        self.assertEqual([1], [number(a["new"]) for a in log.accesses])
+
+    def test_armed_and_self_test(self):
+        _, log = self.traced([target("counter")], "-w", "counter")
+        armed = [r for r in log.of("armed") if r["state"] == "armed"]
+        self.assertEqual("seen", armed[-1]["self_test"])
+        self.assertGreaterEqual(armed[-1]["pages"], 1)
+        spans = [number(r["end"]) - number(r["start"])
+                 for r in armed[-1]["ranges"] if "refused" not in r]
+        self.assertEqual([8], spans)
+        self.assertEqual(("exited", 0),
+                         (log.summary["end"], log.summary["status"]))
+
+    def test_component_is_the_symbol(self):
+        _, log = self.traced([target("counter")], "-w", "counter")
+        component = log.accesses[0]["component"]
+        self.assertEqual(("global", "counter", 0, 8), tuple(
+            component[k] for k in ("kind", "name", "offset", "size")))
+
+
+class Threads(Case):
+    def one_run(self):
+        result, log = self.traced([target("threads")], "-w", "board", "--on",
+                                  "write", "--every")
+        self.assertEqual(
+            (0, b"100000 25000 25000 25000 25000\n"),
+            (result.status, result.out), text(result.err))
+        pid = log.records[0]["pid"]
+        of = {}
+        for access in log.accesses:
+            of.setdefault(access["tid"], []).append(access)
+        # The dynamic linker may write the vtable pointer, once.
+        self.assertLessEqual(len(of.pop(pid, [])), 1)
+        self.assertEqual([50000] * 4, [len(x) for x in of.values()])
+        for accesses in of.values():
+            locked = [a for a in accesses if a["op"] == "rw"]
+            plain = [a for a in accesses if a["op"] == "write"]
+            self.assertEqual(25000, len(locked))
+            self.assertEqual(list(range(1, 25001)),
+                             [number(a["new"]) for a in plain])
+        # Together the additions count without a gap, whoever made them.
+        self.assertEqual(list(range(1, 100001)), sorted(
+            number(a["new"]) for a in log.accesses if a["op"] == "rw"))
+        names = {a["component"].get("class") for a in log.accesses}
+        self.assertEqual({"Board"}, names)
+
+
+def add_run(i):
+    setattr(Threads, "test_200000_events_run_%d" % i, Threads.one_run)
+
+
+for each in range(1, 6):
+    add_run(each)
+
+
+class Text(Case):
+    """Valid JSON, whatever the names hold."""
+
+    def odd_program(self):
+        with open(target("names"), "rb") as file:
+            data = file.read()
+        self.assertGreater(data.count(GLOBAL), 0)
+        self.assertGreater(data.count(CLASS), 1)  # vtable and type_info
+        odd = os.fsencode(self.path("")) + b'fi"le\\ \n\x01\xff\xe2 name'
+        with open(odd, "wb") as file:
+            file.write(data.replace(GLOBAL, ODD_GLOBAL)
+                       .replace(CLASS, ODD_CLASS))
+        os.chmod(odd, 0o755)
+        return odd
+
+    def jq(self, log, *arguments):
+        with open(log, "rb") as file:
+            return run(["jq", *arguments], stdin=file.read())
+
+    def test_odd_names(self):
+        odd = self.odd_program()
+        log = self.new_log()
+        result = run([CLSRUN, "-w", ODD_GLOBAL, "--every", "--on", "write",
+                      "-k", "-o", log, "--", odd])
+        self.assertEqual((0, b"stored\n"), (result.status, result.out),
+                         text(result.err))
+        read = self.read_log(log)
+        parts = [a["component"] for a in read.accesses]
+        self.assertTrue(parts)
+        known = {p.get("class") for p in parts} | {p.get("name")
+                                                   for p in parts}
+        self.assertTrue(known & {as_text(ODD_GLOBAL), as_text(ODD_CLASS)},
+                        known)
+        modules = {f.get("module") for a in read.accesses
+                   for f in a.get("stack", ())}
+        self.assertTrue([m for m in modules if m and m.endswith(
+            as_text(odd.rpartition(b"/")[2]))], modules)
+        checked = self.jq(log, "-e", ".")
+        self.assertEqual(0, checked.status, text(checked.err))
+
+    def test_all_ones_survive_jq(self):
+        log = self.new_log()
+        result = run([CLSRUN, "-w", GLOBAL, "--every", "--on", "write", "-o",
+                      log, "--", target("names")])
+        self.assertEqual(0, result.status, text(result.err))
+        self.read_log(log)
+        values = self.jq(log, "-r", "-e", 'select(.type == "access") | .new')
+        self.assertEqual("0xffffffffffffffff",
+                         text(values.out).splitlines()[-1])
+        self.assertIn("0xfffffffffffffffe", text(values.out).splitlines())
+
+
+class Where(Case):
+    """Where the log and the program's output go."""
+
+    def test_without_o(self):
+        result = run([CLSRUN, "-w", "counter", "--first", "--",
+                      target("counter")])
+        self.assertEqual(0, result.status)
+        self.assertIn(b"10000\n", result.err)
+        path = self.new_log()
+        with open(path, "wb") as file:
+            file.write(result.out)
+        self.assertEqual(1, len(self.read_log(path).accesses))
+
+    def test_reader_goes_away(self):
+        with running([CLSRUN, "-w", "counter", "--every", "--",
+                      target("counter")]) as process:
+            self.assertIn(b"header", process.stdout.readline())
+            process.stdout.close()
+            # subprocess reads what is left of a pipe, not of a closed one
+            process.stdout = None
+            _, err = process.communicate(timeout=harness.TIMEOUT)
+            self.assertEqual((0, True),
+                             (process.returncode, b"10000\n" in err),
+                             text(err))
+
+    def test_log_is_private(self):
+        path = self.new_log()
+        run([CLSRUN, "-w", "counter", "--first", "-o", path, "--",
+             target("counter")])
+        self.assertEqual(0o600, os.stat(path).st_mode & 0o7777)
+
+
+class Stacks(Case):
+    def test_recursion(self):
+        result, log = self.traced([target("recursion")], "-w", "number", "-k",
+                                  "--depth", "256", "--on", "write")
+        self.assertEqual((0, b"1001 21\n"), (result.status, result.out))
+        depths = []
+        for access in log.accesses:
+            functions = [f.get("function") for f in access["stack"]]
+            self.assertEqual("down", functions[0])
+            depth = functions.count("down")
+            depths.append(depth)
+            if "main" in functions:
+                self.assertNotIn("stack_end", access)
+            else:
+                self.assertEqual((256, "truncated"),
+                                 (len(functions), access["stack_end"]))
+        # number is written at the depths that 50 divides
+        self.assertEqual([1, 51, 101, 151, 201, 251], sorted(depths)[:6])
+        self.assertEqual([256] * 15, sorted(depths)[6:])
+
+
+class Kernel(Case):
+    def test_system_calls_are_events(self):
+        _, log = self.traced([target("pipes")], "-w", "box", "--every")
+        calls = {}
+        for access in log.accesses:
+            if access["by"] == "kernel":
+                calls.setdefault(access["syscall"], []).append(access)
+        self.assertLessEqual(
+            {"read", "readv", "recvmsg", "write", "writev", "sendmsg"},
+            set(calls))
+        self.assertIn(("write", 1000), [(a["op"], a["size"])
+                                        for a in calls["read"]])
+        self.assertIn(("read", 1000), [(a["op"], a["size"])
+                                       for a in calls["write"]])
+        self.assertEqual(5400, sum(a["size"] for a in calls["readv"]
+                                   if a["op"] == "write"))
+
+
+if __name__ == "__main__":
+    harness.main()
