@@ -81,26 +81,37 @@ void report_header(struct session *session)
 	free(watches);
 }
 
-/* One entry a range of pages, with what it is to the user. */
-static void describe_range(const struct session *session,
-			   const struct range *range, const char *refused,
-			   struct event_range *ret)
+/* The watched bytes of [start, end), as one entry each. */
+static size_t describe_bytes(const struct session *session,
+			     const struct range *pages, const char *refused,
+			     struct event_range *ret, size_t max)
 {
 	const struct watch *watch = &session->watch;
-	const struct range *bytes =
-		ranges_overlap(&watch->bytes, range->start, range->end);
 	const struct mapping *m =
-		maps_find(session->process->maps, range->start);
+		maps_find(session->process->maps, pages->start);
+	uint64_t at = pages->start;
+	size_t count = 0;
 
-	*ret = (struct event_range){
-		.watch = bytes && bytes->tag < watch->nspecs
-				 ? watch->spec[bytes->tag].text
-				 : NULL,
-		.start = range->start,
-		.end = range->end,
-		.component = m && m->path[0] ? m->path : NULL,
-		.refused = refused,
-	};
+	while (count < max) {
+		const struct range *bytes =
+			ranges_overlap(&watch->bytes, at, pages->end);
+
+		if (!bytes)
+			return count;
+		ret[count++] = (struct event_range){
+			.watch = bytes->tag < watch->nspecs
+					 ? watch->spec[bytes->tag].text
+					 : NULL,
+			.start = max_u64(bytes->start, pages->start),
+			.end = min_u64(bytes->end, pages->end),
+			.component = m && m->path[0] ? m->path : NULL,
+			.refused = refused,
+		};
+		at = bytes->end;
+		if (at >= pages->end)
+			return count;
+	}
+	return count;
 }
 
 static const char *self_test_result(int result)
@@ -110,11 +121,31 @@ static const char *self_test_result(int result)
 			     : "failed: the load was not seen as it was";
 }
 
+/* Watched ranges that lie apart split pages; so at most that many entries. */
+static size_t describe_all(const struct session *session,
+			   struct event_range *ranges, size_t max)
+{
+	const struct watch *watch = &session->watch;
+	size_t count = 0;
+
+	for (size_t i = 0; i < watch->pages.count; i++)
+		count += describe_bytes(session, &watch->pages.range[i], NULL,
+					ranges + count, max - count);
+	for (size_t i = 0; i < watch->refused.count; i++) {
+		const struct range *r = &watch->refused.range[i];
+
+		count += describe_bytes(session, r, refusal_name(r->tag),
+					ranges + count, max - count);
+	}
+	return count;
+}
+
 void report_armed(struct session *session)
 {
 	const struct watch *watch = &session->watch;
-	size_t count = watch->pages.count + watch->refused.count;
-	struct event_range *ranges = calloc(count + 1, sizeof(*ranges));
+	size_t max =
+		watch->bytes.count + watch->pages.count + watch->refused.count;
+	struct event_range *ranges = calloc(max + 1, sizeof(*ranges));
 	const char **pending = calloc(watch->nspecs + 1, sizeof(*pending));
 	struct timespec time = report_time();
 	struct event_armed armed = {
@@ -125,19 +156,11 @@ void report_armed(struct session *session)
 	};
 
 	if (ranges && pending) {
-		for (size_t i = 0; i < watch->pages.count; i++) {
-			const struct range *r = &watch->pages.range[i];
-
-			describe_range(session, r, NULL,
-				       &ranges[armed.nranges++]);
-			armed.pages += (r->end - r->start) / PAGE;
-		}
-		for (size_t i = 0; i < watch->refused.count; i++) {
-			const struct range *r = &watch->refused.range[i];
-
-			describe_range(session, r, refusal_name(r->tag),
-				       &ranges[armed.nranges++]);
-		}
+		armed.nranges = describe_all(session, ranges, max);
+		for (size_t i = 0; i < watch->pages.count; i++)
+			armed.pages += (watch->pages.range[i].end -
+					watch->pages.range[i].start) /
+				       PAGE;
 		for (size_t i = 0; i < watch->nspecs; i++)
 			if (!watch->found[i])
 				pending[armed.npending++] = watch->spec[i].text;

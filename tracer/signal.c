@@ -87,6 +87,12 @@ void session_restart(struct session *session, struct thread *thread,
 		thread->restarted = true; /* by the kernel */
 		return;
 	}
+	/* epoll_wait and others end with EINTR when the program was stopped
+	 * and continued, also without us. */
+	if (thread->grouped) {
+		thread->grouped = false;
+		return;
+	}
 	if ((int64_t)regs.rax != -EINTR || !may_be_made_again(regs.orig_rax))
 		return;
 	if (!delivers && signal_waits(session, thread->tid))

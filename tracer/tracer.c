@@ -49,6 +49,7 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 		session_restart(session, thread, false);
 		return run;
 	case STOP_GROUP:
+		thread->grouped = true;
 		return (struct verdict){ VERDICT_LISTEN, 0 };
 	case STOP_CLONE:
 		return session_clone(session, thread);

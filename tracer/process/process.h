@@ -51,6 +51,7 @@ struct thread {
 
 	bool in_call;	  /* runs inside a call at whose exit it will stop */
 	bool vforking;	  /* waits in the kernel for its vfork child */
+	bool grouped;	  /* was in a group stop: EINTR is the kernel's own */
 	bool regroup;	  /* left its group stop on our behalf */
 	bool restop;	  /* a SIGSTOP that we took away and owe it */
 	bool reinterrupt; /* an interrupt was taken away, likewise */
