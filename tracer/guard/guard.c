@@ -18,46 +18,91 @@ int guard_prot(const struct guard *guard, uint64_t addr)
 	return range ? (int)range->tag : -1;
 }
 
+/* mprotect calls to be made at once. */
+struct batch {
+	struct protect *list;
+	size_t count, capacity;
+};
+
+static void batch_done(struct batch *batch)
+{
+	free(batch->list);
+}
+
+static int batch_add(struct batch *batch, uint64_t start, uint64_t end,
+		     int prot)
+{
+	if (batch->count == batch->capacity) {
+		size_t capacity = batch->capacity ? batch->capacity * 2 : 64;
+		void *p = realloc(batch->list, capacity * sizeof(*batch->list));
+
+		if (!p)
+			return -ENOMEM;
+		batch->list = p;
+		batch->capacity = capacity;
+	}
+	batch->list[batch->count++] = (struct protect){ start, end, prot, 0 };
+	return 0;
+}
+
 static int closed_prot(const struct guard *guard, int prot)
 {
 	return guard->writes_only ? prot & ~PROT_WRITE : PROT_NONE;
 }
 
-static int take_rights(struct guard *guard, struct injection *injection,
-		       uint64_t start, uint64_t end, int prot)
+/*
+ * mprotect(2) stops at a hole: what the program unmapped has no rights to give
+ * back, but what lies behind it has.
+ */
+static int give_rights(struct injection *injection, uint64_t start,
+		       uint64_t end, int prot)
 {
-	int r;
+	uint64_t middle = page_down(start + (end - start) / 2);
+	int r = inject_protect(injection, start, end, prot);
 
-	if (closed_prot(guard, prot) == prot)
-		return 0; /* nothing to take away */
-	r = inject_protect(injection, start, end, closed_prot(guard, prot));
-	if (r == 0)
-		return ranges_add(&guard->closed, start, end, (uint64_t)prot);
-	/* The kernel may have done the first mappings of several. */
-	if (r != -ESRCH)
-		(void)!inject_protect(injection, start, end, prot);
-	return r;
+	if (r != -ENOMEM)
+		return r;
+	if (end - start <= PAGE)
+		return 0;
+	r = give_rights(injection, start, middle, prot);
+	return first_error(r, give_rights(injection, middle, end, prot));
+}
+
+static int give_all(struct injection *injection, struct batch *batch)
+{
+	int first = inject_protect_all(injection, batch->list, batch->count);
+
+	for (size_t i = 0; first != -ESRCH && i < batch->count; i++) {
+		const struct protect *p = &batch->list[i];
+		int r = p->result;
+
+		if (r == -ENOMEM)
+			r = give_rights(injection, p->start, p->end, p->prot);
+		first = first_error(first, r);
+	}
+	return first;
 }
 
 int guard_open(struct guard *guard, struct injection *injection, uint64_t start,
 	       uint64_t end)
 {
+	_cleanup_(batch_done) struct batch batch = { 0 };
 	const struct range *next;
-	int first = 0;
+	uint64_t at = start;
+	int r = 0;
 
-	while ((next = ranges_overlap(&guard->closed, start, end))) {
-		uint64_t low = max_u64(start, next->start);
-		uint64_t high = min_u64(end, next->end);
-		int r = inject_protect(injection, low, high, (int)next->tag);
-
-		if (r == -ESRCH)
-			return r;
-		first = first_error(first, r);
-		r = ranges_remove(&guard->closed, low, high);
-		if (r < 0)
-			return r;
+	while (r == 0 && (next = ranges_overlap(&guard->closed, at, end))) {
+		r = batch_add(&batch, max_u64(at, next->start),
+			      min_u64(end, next->end), (int)next->tag);
+		at = next->end;
+		if (at >= end)
+			break;
 	}
-	return first;
+	if (r == 0 && batch.count)
+		r = give_all(injection, &batch);
+	if (r == -ESRCH)
+		return r;
+	return first_error(r, ranges_remove(&guard->closed, start, end));
 }
 
 int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
@@ -69,51 +114,63 @@ int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
 	return first_error(r, ranges_remove(&guard->pages, start, end));
 }
 
-/* Close the parts of @page (one range of ours) that are open. */
-static int close_parts(struct guard *guard, struct injection *injection,
-		       struct range page)
+/* The parts of @page (a range of ours) that are open, to be closed. */
+static int add_open_parts(const struct guard *guard, struct batch *batch,
+			  struct range page)
 {
-	while (page.start < page.end) {
+	int r = 0;
+
+	if (closed_prot(guard, (int)page.tag) == (int)page.tag)
+		return 0; /* nothing to take away */
+	while (r == 0 && page.start < page.end) {
 		const struct range *closed =
 			ranges_overlap(&guard->closed, page.start, page.end);
 		uint64_t stop = closed ? closed->start : page.end;
-		uint64_t next = closed ? closed->end : page.end;
-		int r = 0;
 
 		if (page.start < stop)
-			r = take_rights(guard, injection, page.start, stop,
-					(int)page.tag);
-		if (r < 0)
-			return r;
-		page.start = next;
+			r = batch_add(batch, page.start, stop,
+				      closed_prot(guard, (int)page.tag));
+		page.start = closed ? closed->end : page.end;
 	}
-	return 0;
+	return r;
+}
+
+/*
+ * Note what was closed; of a range that was refused the first mappings may
+ * have been done: they get their rights back.
+ */
+static int take_closed(struct guard *guard, struct injection *injection,
+		       const struct protect *p)
+{
+	int prot = guard_prot(guard, p->start);
+
+	if (p->result == 0)
+		return ranges_add(&guard->closed, p->start, p->end,
+				  (uint64_t)prot);
+	(void)!give_rights(injection, p->start, p->end, prot);
+	return p->result;
 }
 
 int guard_close_range(struct guard *guard, struct injection *injection,
 		      uint64_t start, uint64_t end)
 {
-	while (start < end) {
-		const struct range *page =
-			ranges_overlap(&guard->pages, start, end);
-		struct range part;
-		int r;
+	_cleanup_(batch_done) struct batch batch = { 0 };
+	const struct range *page;
+	int r = 0;
 
-		if (!page)
-			return 0;
-		part = (struct range){ max_u64(page->start, start),
-				       min_u64(page->end, end), page->tag };
-		r = close_parts(guard, injection, part);
-		if (r < 0)
-			return r;
+	while (r == 0 && start < end &&
+	       (page = ranges_overlap(&guard->pages, start, end))) {
+		struct range part = { max_u64(page->start, start),
+				      min_u64(page->end, end), page->tag };
+
+		r = add_open_parts(guard, &batch, part);
 		start = part.end;
 	}
-	return 0;
-}
-
-int guard_close(struct guard *guard, struct injection *injection)
-{
-	return guard_close_range(guard, injection, 0, UINT64_MAX);
+	if (r == 0)
+		r = inject_protect_all(injection, batch.list, batch.count);
+	for (size_t i = 0; r == 0 && i < batch.count; i++)
+		r = take_closed(guard, injection, &batch.list[i]);
+	return r;
 }
 
 /* Open and forget the pages of ours that @wanted does not hold. */
@@ -142,6 +199,7 @@ int guard_arm(struct guard *guard, struct injection *injection,
 			      int number),
 	      void *context)
 {
+	_cleanup_(batch_done) struct batch batch = { 0 };
 	int r = drop_unwanted(guard, injection, wanted);
 
 	for (size_t i = 0; r == 0 && i < wanted->count; i++) {
@@ -150,11 +208,18 @@ int guard_arm(struct guard *guard, struct injection *injection,
 		r = ranges_add(&guard->pages, range.start, range.end,
 			       range.tag);
 		if (r == 0)
-			r = close_parts(guard, injection, range);
+			r = add_open_parts(guard, &batch, range);
+	}
+	if (r == 0)
+		r = inject_protect_all(injection, batch.list, batch.count);
+	for (size_t i = 0; r == 0 && i < batch.count; i++) {
+		const struct protect *p = &batch.list[i];
+
+		r = take_closed(guard, injection, p);
 		if (r == 0 || r == -ESRCH)
 			continue;
-		refused(context, range.start, range.end, r);
-		r = guard_drop(guard, injection, range.start, range.end);
+		refused(context, p->start, p->end, r);
+		r = guard_drop(guard, injection, p->start, p->end);
 	}
 	return r;
 }

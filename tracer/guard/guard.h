@@ -48,8 +48,7 @@ int guard_arm(struct guard *guard, struct injection *injection,
 			      int number),
 	      void *context) _must_check_;
 
-/* Close what is ours and open, everywhere or in [start, end). */
-int guard_close(struct guard *guard, struct injection *injection) _must_check_;
+/* Close what is ours and open in [start, end). */
 int guard_close_range(struct guard *guard, struct injection *injection,
 		      uint64_t start, uint64_t end) _must_check_;
 

@@ -46,6 +46,15 @@ int inject_dispositions(struct injection *injection) _must_check_;
 int inject_protect(struct injection *injection, uint64_t start, uint64_t end,
 		   int prot) _must_check_;
 
+/* The same for many ranges, for one stop each hundred. */
+struct protect {
+	uint64_t start, end;
+	int prot;
+	int result; /* of this one: 0 or -errno */
+};
+int inject_protect_all(struct injection *injection, struct protect *list,
+		       size_t count) _must_check_;
+
 /* sigaltstack(2) of the thread: base and size, 0 if it has none. */
 int inject_altstack(struct injection *injection, uint64_t *base,
 		    uint64_t *size) _must_check_;
@@ -62,6 +71,7 @@ int inject_signal(struct injection *injection,
 enum {
 	SCRATCH_CODE = 0,     /* "syscall", and the load of the self-test */
 	SCRATCH_LOAD = 16,    /* offset of that load: mov rax, [rdi] */
+	SCRATCH_LOOP = 32,    /* of the loop of inject_protect_all() */
 	SCRATCH_DATA = 4096,  /* arguments of injected calls */
 	SCRATCH_PROBE = 8192, /* the page that the self-test closes */
 	SCRATCH_ROOM = 12288, /* buffers of moved system calls */

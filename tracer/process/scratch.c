@@ -7,10 +7,24 @@
 #include "tracer/process/inject.h"
 #include "tracer/process/mem.h"
 
-/* syscall; int3 ... mov rax, [rdi]; int3 */
+/* clang-format off */
 static const uint8_t code[] = {
-	[0] = 0x0f, 0x05, 0xcc, [SCRATCH_LOAD] = 0x48, 0x8b, 0x07, 0xcc,
+	[SCRATCH_CODE] = 0x0f, 0x05,             /* syscall */
+	0xcc,                                    /* int3 */
+	[SCRATCH_LOAD] = 0x48, 0x8b, 0x07,       /* mov rax, [rdi] */
+	0xcc,
+	[SCRATCH_LOOP] = 0x48, 0x8b, 0x3b,       /* mov rdi, [rbx] */
+	0x48, 0x8b, 0x73, 0x08,                  /* mov rsi, [rbx + 8] */
+	0x48, 0x8b, 0x53, 0x10,                  /* mov rdx, [rbx + 16] */
+	0xb8, SYS_mprotect, 0x00, 0x00, 0x00,    /* mov eax, mprotect */
+	0x0f, 0x05,                              /* syscall */
+	0x48, 0x89, 0x43, 0x18,                  /* mov [rbx + 24], rax */
+	0x48, 0x83, 0xc3, 0x20,                  /* add rbx, 32 */
+	0x48, 0xff, 0xcd,                        /* dec rbp */
+	0x75, 0xe1,                              /* jnz SCRATCH_LOOP */
+	0xcc,
 };
+/* clang-format on */
 
 /* A call whose answer is 0, a number, or an error that becomes ours. */
 static int run(struct injection *injection, long number, const uint64_t args[6],

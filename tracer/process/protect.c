@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/process/mem.h"
+
+/*
+ * Many mprotect(2) calls for one stop: a loop in the scratch memory makes
+ * them from a list, notes each result and ends in a trap.
+ */
+
+/* What the loop reads and writes; 32 bytes an entry. */
+struct entry {
+	uint64_t start, size, prot;
+	int64_t result;
+};
+
+enum { ENTRIES = PAGE / sizeof(struct entry) };
+
+static int next_stop(struct thread *thread, struct stop *stop)
+{
+	int r = trace_resume(thread->tid, TRACE_CONT, 0);
+
+	while (r == 0 && (r = stop_wait(thread->tid, true, stop)) == -EINTR)
+		r = 0;
+	if (r == -ECHILD)
+		return -ESRCH;
+	if (r == 0 &&
+	    (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)) {
+		thread->stop = *stop;
+		thread_set_state(thread, THREAD_GONE);
+		return -ESRCH;
+	}
+	return r;
+}
+
+/*
+ * A fault that was queued behind an interrupt of ours comes before the trap,
+ * though it is blocked (dequeue_synchronous_signal() takes the first in the
+ * queue).  The thread will be put back before the instruction that raised it,
+ * and raise it again: it may be lost here.
+ */
+static int run_to_trap(struct thread *thread)
+{
+	struct stop stop;
+	int r;
+
+	do {
+		r = next_stop(thread, &stop);
+		if (r < 0)
+			return r;
+		if (stop.kind == STOP_GROUP)
+			thread->regroup = true;
+		if (stop.kind == STOP_INTERRUPT)
+			thread->reinterrupt = true;
+		if (stop.kind == STOP_SIGNAL && stop.value == SIGSTOP)
+			thread->restop = true;
+	} while (stop.kind != STOP_SIGNAL || stop.value != SIGTRAP);
+	return 0;
+}
+
+/* An ignored SIGTRAP that is forced becomes the default one. */
+static int keep_ignored(struct injection *injection)
+{
+	struct dispositions *all = &injection->thread->process->dispositions;
+	const struct disposition *trap = &all->signal[SIGTRAP];
+
+	if (!all->known || trap->handler != (uint64_t)(uintptr_t)SIG_IGN)
+		return 0;
+	return inject_disposition(injection, SIGTRAP, trap);
+}
+
+static int run_loop(struct injection *injection, uint64_t list, size_t count)
+{
+	struct thread *thread = injection->thread;
+	struct user_regs_struct regs = injection->saved;
+	int r;
+
+	regs.rip = thread->process->scratch.start + SCRATCH_LOOP;
+	regs.rbx = list;
+	regs.rbp = count;
+	regs.orig_rax = (uint64_t)-1;
+	injection->used = true;
+	r = trace_set_regs(thread->tid, &regs);
+	/* Forced on a thread that blocks it, SIGTRAP would be reset. */
+	if (r == 0)
+		r = trace_set_mask(thread->tid, ~signal_bit(SIGTRAP));
+	if (r == 0)
+		r = run_to_trap(thread);
+	return first_error(r, trace_set_mask(thread->tid, ~UINT64_C(0)));
+}
+
+static int protect_some(struct injection *injection, struct protect *list,
+			size_t count)
+{
+	struct process *process = injection->thread->process;
+	uint64_t data = process->scratch.start + SCRATCH_DATA;
+	struct entry entry[ENTRIES];
+	int r;
+
+	for (size_t i = 0; i < count; i++)
+		entry[i] = (struct entry){ list[i].start,
+					   list[i].end - list[i].start,
+					   (uint64_t)list[i].prot, 0 };
+	r = mem_write(process->mem, data, entry, count * sizeof(*entry));
+	if (r == 0)
+		r = run_loop(injection, data, count);
+	if (r == 0)
+		r = mem_read(process->mem, data, entry, count * sizeof(*entry));
+	if (r == 0)
+		r = keep_ignored(injection);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		list[i].result = (int)entry[i].result;
+	return r;
+}
+
+int inject_protect_all(struct injection *injection, struct protect *list,
+		       size_t count)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i += ENTRIES)
+		r = protect_some(injection, list + i,
+				 min_u64(count - i, ENTRIES));
+	return r;
+}
