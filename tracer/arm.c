@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "tracer/call.h"
 #include "tracer/fault.h"
 #include "tracer/refuse.h"
 #include "tracer/session.h"
@@ -19,9 +20,9 @@ static int drop_pinned(const struct session *session, struct ranges *pages)
 	return 0;
 }
 
-static int hold(struct session *session)
+static int hold(struct session *session, enum hold how)
 {
-	int r = process_hold(session->process, NULL, HOLD_ALL);
+	int r = process_hold(session->process, NULL, how);
 
 	session->parked = true;
 	return r;
@@ -64,11 +65,16 @@ static int resolve(struct session *session)
 {
 	/* Only at first is "no such symbol" an error for the user. */
 	struct error *err = session->armed_once ? NULL : session->err;
+	const struct scratch *scratch = &session->process->scratch;
 	int r;
 
 	ranges_clear(&session->watch.never);
 	session->process->maps_stale = true;
 	r = session_refresh(session);
+	/* The kernel may have joined it to memory of the program's. */
+	if (r == 0)
+		r = watch_refuse(&session->watch, scratch->start,
+				 scratch->start + scratch->size, REFUSED_OURS);
 	if (r == 0)
 		r = refuse_threads(&session->watch, session->process);
 	if (r == 0)
@@ -118,15 +124,13 @@ static int with_injection(struct session *session, struct thread *thread,
 int session_arm(struct session *session, struct thread *injector)
 {
 	bool first = !session->armed_once;
-	int r = hold(session);
+	int r = hold(session, HOLD_ARM);
 
 	if (!injector)
 		injector = inject_thread(session->process);
 	if (r == 0 && !injector)
 		return -EAGAIN;
 	learn_masks(session->process);
-	fault_forget(session);
-
 	if (r == 0)
 		r = with_injection(session, injector, prepare);
 	if (r == 0)
@@ -150,7 +154,7 @@ int session_arm(struct session *session, struct thread *injector)
 int session_rearm(struct session *session, struct thread *injector)
 {
 	struct ranges before = { 0 };
-	int r = hold(session);
+	int r = hold(session, HOLD_ARM);
 
 	if (!injector)
 		injector = inject_thread(session->process);
@@ -177,13 +181,29 @@ static int open_all(struct session *session, struct injection *injection)
 	return guard_open(&session->guard, injection, 0, UINT64_MAX);
 }
 
+/* All pages are open soon; calls that had them open need not close them. */
+static void forget_pins(struct session *session)
+{
+	table_for_each(&session->process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		if (thread->call)
+			thread->call->pinned = false;
+	}
+	session->pins = 0;
+	ranges_clear(&session->pinned);
+	ranges_clear(&session->reclose);
+}
+
 int session_disarm(struct session *session)
 {
 	struct thread *injector;
-	int r = hold(session);
+	int r = hold(session, HOLD_USER);
 
 	if (r < 0)
 		return r;
+	forget_pins(session);
 	if (session->guard.closed.count == 0)
 		return 0;
 	injector = inject_thread(session->process);

@@ -108,7 +108,7 @@ static void expect_child(struct session *session, pid_t tid)
 	if (r == 0)
 		r = table_put(&session->children, (uint64_t)tid, pages);
 	if (r < 0) {
-		session->failure = r;
+		session_fail(session, r, __func__);
 		free(pages);
 	}
 }
@@ -146,7 +146,7 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 	else
 		expect_child(session, tid);
 	if (r < 0)
-		session->failure = r;
+		session_fail(session, r, __func__);
 	if (thread->stop.value != PTRACE_EVENT_CLONE && session->began)
 		report_fork(session, tid, vfork);
 
@@ -190,7 +190,7 @@ void session_orphan(struct session *session, const struct stop *stop)
 	if (!copy ||
 	    table_put(&session->orphans, (uint64_t)stop->tid, copy) < 0) {
 		free(copy);
-		session->failure = -ENOMEM;
+		session_fail(session, -ENOMEM, __func__);
 	}
 }
 
@@ -216,7 +216,7 @@ static void drop_others(struct session *session, struct thread *survivor)
 	}
 	table_done(&old);
 	if (table_put(&process->threads, (uint64_t)survivor->tid, survivor) < 0)
-		session->failure = -ENOMEM;
+		session_fail(session, -ENOMEM, __func__);
 }
 
 static const char *unsuitable(pid_t pid)
@@ -255,10 +255,11 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	stack_forget(session);
 	thread->comm[0] = '\0';
 	thread->last_call = -1;
+	thread->rseq_known = false;
 
 	r = process_exec(process);
 	if (r < 0) {
-		session->failure = r;
+		session_fail(session, r, __func__);
 		return run;
 	}
 	if (session_is_over(session))

@@ -226,7 +226,7 @@ static struct verdict answer(struct session *session, struct thread *thread,
 	if (r == 2 || thread->state != THREAD_STOPPED)
 		return again;
 	if (r < 0 && r != -ESRCH)
-		session->failure = first_error(session->failure, r);
+		session_fail(session, r, __func__);
 	return run;
 }
 
@@ -256,6 +256,7 @@ struct verdict session_call(struct session *session, struct thread *thread)
 
 	if (r == 0 && info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		thread->in_call = true;
+		thread->call_stays = false;
 		r = at_entry(session, thread, &info);
 		if (r != 1)
 			return answer(session, thread, r);

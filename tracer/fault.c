@@ -261,6 +261,10 @@ int session_fault(struct session *session, struct thread *thread,
 	if (info->si_code != SEGV_BY_RIGHTS ||
 	    !guard_was_closed(&session->guard, addr))
 		return FAULT_THEIRS;
+	/* Other code may lie at the same address by now. */
+	if (session->decoded_remaps != session->process->remaps)
+		fault_forget(session);
+	session->decoded_remaps = session->process->remaps;
 	r = trace_get_regs(thread->tid, &regs);
 	if (r == 0)
 		r = fault_decode(session, regs.rip, &decoded);

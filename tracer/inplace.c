@@ -197,7 +197,7 @@ void session_reclose(struct session *session, struct thread *thread)
 		return;
 	r = close_opened(session, thread, &session->reclose);
 	if (r < 0 && r != -ESRCH)
-		session->failure = first_error(session->failure, r);
+		session_fail(session, r, __func__);
 }
 
 /*

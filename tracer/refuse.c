@@ -75,20 +75,23 @@ static int refuse_thread(struct watch *watch, struct process *process,
 			 struct thread *thread)
 {
 	struct user_regs_struct regs;
-	uint64_t rseq;
 	int r;
 
-	if (!thread_is_stopped(thread) ||
-	    trace_get_regs(thread->tid, &regs) < 0)
-		return refuse_stack(watch, process, sleeping_sp(thread));
-
-	r = refuse_stack(watch, process, regs.rsp);
-	if (r == 0 && regs.fs_base)
-		r = watch_refuse(watch, regs.fs_base, regs.fs_base + TCB_SIZE,
-				 REFUSED_TCB);
-	rseq = trace_rseq(thread->tid);
-	if (r == 0 && rseq)
-		r = watch_refuse(watch, rseq, rseq + RSEQ_SIZE, REFUSED_RSEQ);
+	if (thread_is_stopped(thread) &&
+	    trace_get_regs(thread->tid, &regs) == 0) {
+		thread->fs_base = regs.fs_base;
+		thread->rseq = trace_rseq(thread->tid);
+		thread->rseq_known = true;
+		r = refuse_stack(watch, process, regs.rsp);
+	} else {
+		r = refuse_stack(watch, process, sleeping_sp(thread));
+	}
+	if (r == 0 && thread->fs_base)
+		r = watch_refuse(watch, thread->fs_base,
+				 thread->fs_base + TCB_SIZE, REFUSED_TCB);
+	if (r == 0 && thread->rseq)
+		r = watch_refuse(watch, thread->rseq, thread->rseq + RSEQ_SIZE,
+				 REFUSED_RSEQ);
 	if (r == 0 && thread->clear_tid)
 		r = watch_refuse(watch, thread->clear_tid,
 				 thread->clear_tid + 4, REFUSED_TID);
@@ -104,21 +107,31 @@ static bool uses_altstacks(const struct process *process)
 }
 
 /* Only the thread itself can be asked where its alternate stack is. */
-static int refuse_altstack(struct watch *watch, struct thread *thread)
+static int ask_altstack(struct thread *thread)
 {
 	struct injection injection;
-	uint64_t base = 0, size = 0;
-	int r;
+	int r = inject_begin(&injection, thread);
 
-	if (!thread_is_stopped(thread) || thread->stop.kind == STOP_SIGNAL)
-		return 0;
-	r = inject_begin(&injection, thread);
 	if (r == 0)
-		r = inject_altstack(&injection, &base, &size);
+		r = inject_altstack(&injection, &thread->altstack,
+				    &thread->altstack_size);
 	r = first_error(r, inject_end(&injection));
-	if (r == 0 && size)
-		r = watch_refuse(watch, base, base + size, REFUSED_ALTSTACK);
 	return r == -ESRCH ? 0 : r;
+}
+
+static int refuse_altstack(struct watch *watch, struct thread *thread)
+{
+	int r = 0;
+
+	if (thread_is_stopped(thread) && (thread->stop.kind == STOP_SYSCALL ||
+					  thread->stop.kind == STOP_INTERRUPT ||
+					  thread->stop.kind == STOP_GROUP))
+		r = ask_altstack(thread);
+	if (r == 0 && thread->altstack_size)
+		r = watch_refuse(watch, thread->altstack,
+				 thread->altstack + thread->altstack_size,
+				 REFUSED_ALTSTACK);
+	return r;
 }
 
 int refuse_threads(struct watch *watch, struct process *process)

@@ -13,36 +13,43 @@
 
 static const uint64_t probe_value = UINT64_C(0x636c732070726f62);
 
+static int next_stop(struct thread *thread, struct stop *stop)
+{
+	int r = trace_resume(thread->tid, TRACE_CONT, 0);
+
+	while (r == 0 && (r = stop_wait(thread->tid, true, stop)) == -EINTR)
+		r = 0;
+	if (r == -ECHILD)
+		return -ESRCH;
+	if (r == 0 &&
+	    (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)) {
+		thread->stop = *stop;
+		thread_set_state(thread, THREAD_GONE);
+		return -ESRCH;
+	}
+	return r;
+}
+
+/* A fault of the thread's own that was on its way will be raised again. */
 static int wait_for_fault(struct thread *thread, uint64_t addr)
 {
-	siginfo_t info;
+	siginfo_t info = { 0 };
 	struct stop stop;
 	int r;
 
-	r = trace_resume(thread->tid, TRACE_CONT, 0);
-	while (r == 0) {
-		do
-			r = stop_wait(thread->tid, true, &stop);
-		while (r == -EINTR);
+	do {
+		r = next_stop(thread, &stop);
 		if (r < 0)
 			return r;
-		if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED) {
-			thread->stop = stop;
-			thread_set_state(thread, THREAD_GONE);
-			return -ESRCH;
-		}
-		if (stop.kind == STOP_SIGNAL && stop.value == SIGSEGV)
-			break;
 		if (stop.kind == STOP_GROUP)
 			thread->regroup = true;
-		else if (stop.kind == STOP_SIGNAL)
+		if (stop.kind == STOP_INTERRUPT)
+			thread->reinterrupt = true;
+		if (stop.kind == STOP_SIGNAL && stop.value == SIGSTOP)
 			thread->restop = true;
-		r = trace_resume(thread->tid, TRACE_CONT, 0);
-	}
-	if (r == 0)
-		r = trace_get_siginfo(thread->tid, &info);
-	if (r == 0 && (uint64_t)(uintptr_t)info.si_addr != addr)
-		r = -EIO;
+		if (stop.kind == STOP_SIGNAL && stop.value == SIGSEGV)
+			r = trace_get_siginfo(thread->tid, &info);
+	} while (r == 0 && (uint64_t)(uintptr_t)info.si_addr != addr);
 	return r;
 }
 

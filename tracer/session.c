@@ -12,6 +12,14 @@ uint64_t session_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+void session_fail(struct session *session, int number, const char *where)
+{
+	if (session->failure || number == 0)
+		return;
+	session->failure = number;
+	session->failed_at = where;
+}
+
 enum { DEFAULT_HZ = 5 };
 
 static void choose_policy(struct session *session)
@@ -39,6 +47,7 @@ int session_new(const struct options *options, bool run, struct session **ret,
 	session->run = run;
 	session->log.fd = -1;
 	session->exec_failed = -1;
+	session->place.cpu = -1;
 	session->end = "detached";
 	session->began_ns = session_now();
 

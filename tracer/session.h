@@ -23,6 +23,7 @@
 #include "tracer/event/log.h"
 #include "tracer/guard/guard.h"
 #include "tracer/options.h"
+#include "tracer/place.h"
 #include "tracer/room.h"
 #include "tracer/watch.h"
 #include "unwinder/unwinder.h"
@@ -86,7 +87,8 @@ struct session {
 	unsigned unwinder_generation;
 	bool unwinder_known;
 	uint8_t *xstate;
-	struct table decoded; /* ip -> struct decoded */
+	struct table decoded;	 /* ip -> struct decoded */
+	uint64_t decoded_remaps; /* process->remaps that it holds for */
 
 	struct log log;
 	struct counts counts;
@@ -104,12 +106,14 @@ struct session {
 	bool armed_once;
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
 	int failure;   /* -errno that ends the session */
+	const char *failed_at;
 	struct error *err;
 
 	uint64_t began_ns, armed_ns, stopped_ns; /* monotonic */
 	uint64_t slice_ns, rest_ns;		 /* when they end */
 	uint64_t rescan_ns;
 	uint64_t slice_events;
+	struct place place;
 	bool parked; /* somebody may be parked */
 };
 
@@ -117,6 +121,9 @@ int session_new(const struct options *options, bool run, struct session **ret,
 		struct error *err) _must_check_;
 void session_free(struct session *session);
 DEFINE_CLEANUP(session)
+
+/* Tracing cannot go on: the first reason, and where, are kept. */
+void session_fail(struct session *session, int number, const char *where);
 
 uint64_t session_now(void); /* monotonic, nanoseconds */
 

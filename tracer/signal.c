@@ -13,7 +13,7 @@ static const struct verdict run = { VERDICT_RUN, 0 };
 static struct verdict failed(struct session *session, int r)
 {
 	if (r != -ESRCH)
-		session->failure = first_error(session->failure, r);
+		session_fail(session, r, __func__);
 	return run;
 }
 

@@ -22,7 +22,7 @@ static void note(struct session *session, int r)
 {
 	/* -EAGAIN: nobody stands still who could do it; the next tick may. */
 	if (r < 0 && r != -EAGAIN && r != -ESRCH)
-		session->failure = first_error(session->failure, r);
+		session_fail(session, r, __func__);
 }
 
 static void begin(struct session *session, uint64_t now)
@@ -51,7 +51,7 @@ static void sample(struct session *session, uint64_t now)
 {
 	bool armed = session->phase == PHASE_ARMED;
 
-	if (armed && session->broad && !session->pins &&
+	if (armed && session->broad &&
 	    (now >= session->slice_ns || session->slice_events >= SLICE_EVENTS))
 		end(session);
 	else if ((!armed || !session->broad) && now >= session->rest_ns)

@@ -105,7 +105,8 @@ static void handle(struct session *session, struct thread *thread)
 	enum stop_kind kind = thread->stop.kind;
 	struct verdict verdict;
 
-	if (kind == STOP_EXITED || kind == STOP_KILLED) {
+	if (kind == STOP_EXITED || kind == STOP_KILLED ||
+	    thread->state == THREAD_GONE) {
 		bury(session, thread);
 		return;
 	}
@@ -153,6 +154,7 @@ static void handle_stop(struct session *session, const struct stop *stop)
 	if (!thread) {
 		session_orphan(session, stop);
 	} else {
+		place_follow(&session->place, thread);
 		thread->stop = *stop;
 		handle(session, thread);
 	}
@@ -265,9 +267,9 @@ static int conclude(struct session *session, struct outcome *ret,
 	*ret = (struct outcome){ session->ended, session->status };
 	if (session->failure && !err->text[0])
 		error_set(err, session->failure,
-			  "tracing failed (%s); the target was let go as it "
-			  "was",
-			  strerror(-session->failure));
+			  "tracing failed (%s in %s); the target was let go "
+			  "as it was",
+			  strerror(-session->failure), session->failed_at);
 	else if (session->log.number && !err->text[0])
 		error_set(err, session->log.number, "cannot write the log: %s",
 			  strerror(-session->log.number));
@@ -290,7 +292,7 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 	r = seize(session, pid, err);
 	if (r == 0) {
 		r = session_arm(session, NULL);
-		session->failure = r == -EAGAIN ? 0 : r;
+		session_fail(session, r == -EAGAIN ? 0 : r, "session_arm");
 		session->parked = true;
 		handle_parked(session);
 		loop(session);

@@ -140,14 +140,6 @@ static bool is_stack(const struct mapping *m)
 	return strncmp(m->path, "[stack", 6) == 0;
 }
 
-static bool in_scratch(const struct finder *finder, const struct mapping *m)
-{
-	const struct scratch *scratch = &finder->process->scratch;
-
-	return scratch->start && m->start < scratch->start + scratch->size &&
-	       m->end > scratch->start;
-}
-
 /* Rights of the program's own: our closed pages show ours. */
 static int true_prot(const struct finder *finder, const struct mapping *m)
 {
@@ -163,7 +155,7 @@ static bool holds_objects(const struct finder *finder, const struct mapping *m)
 	int prot = true_prot(finder, m);
 
 	return !m->shared && (prot & PROT_WRITE) && !(m->prot & PROT_EXEC) &&
-	       !is_stack(m) && !in_scratch(finder, m);
+	       !is_stack(m);
 }
 
 static bool is_anonymous(const struct mapping *m)

@@ -61,6 +61,22 @@ int process_exec(struct process *process)
 	return process_remap(process);
 }
 
+static bool same(const struct maps *a, const struct maps *b)
+{
+	if (!a || a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct mapping *x = &a->mapping[i], *y = &b->mapping[i];
+
+		if (x->start != y->start || x->end != y->end ||
+		    x->offset != y->offset || x->inode != y->inode ||
+		    x->device != y->device || x->prot != y->prot ||
+		    x->shared != y->shared || strcmp(x->path, y->path) != 0)
+			return false;
+	}
+	return true;
+}
+
 int process_remap(struct process *process)
 {
 	struct maps *maps;
@@ -71,9 +87,13 @@ int process_remap(struct process *process)
 	r = maps_read(process->pid, &maps, NULL);
 	if (r < 0)
 		return r;
+	process->maps_stale = false;
+	if (same(process->maps, maps)) {
+		maps_free(maps);
+		return 0;
+	}
 	maps_free(process->maps);
 	process->maps = maps;
-	process->maps_stale = false;
 	process->remaps++;
 	return symbols_update(process->symbols, maps);
 }

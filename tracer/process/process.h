@@ -50,6 +50,7 @@ struct thread {
 	struct stop stop; /* the last one */
 
 	bool in_call;	  /* runs inside a call at whose exit it will stop */
+	bool call_stays;  /* pages may be closed while it is in that call */
 	bool vforking;	  /* waits in the kernel for its vfork child */
 	bool grouped;	  /* was in a group stop: EINTR is the kernel's own */
 	bool regroup;	  /* left its group stop on our behalf */
@@ -67,6 +68,9 @@ struct thread {
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
 
+	/* Where the kernel writes for it, when last asked; 0 none. */
+	uint64_t fs_base, rseq, altstack, altstack_size;
+	bool rseq_known;
 	uint64_t clear_tid; /* clear_child_tid if we saw it, 0 unknown */
 	char comm[64];	    /* "" : to be read again */
 };
@@ -128,13 +132,14 @@ bool thread_is_stopped(const struct thread *thread);
  * HOLD_USER leaves alone who is inside a system call that we saw begin: it
  * stops at the call's exit, before it touches memory.  (Interrupted, it would
  * make its call again, which for futexes means holding the others again.)
- * HOLD_ALL takes it out of the call, too.
+ * HOLD_ARM takes it out of the call unless pages may be closed under it, and
+ * HOLD_ALL in any case.
  *
  * Threads that cannot be stopped because they sleep in the kernel without
- * being interruptible (vfork, disk) stay RUNNING in both cases: they have an
+ * being interruptible (vfork, disk) stay RUNNING in all cases: they have an
  * interrupt pending and stop before they touch memory again.
  */
-enum hold { HOLD_USER, HOLD_ALL };
+enum hold { HOLD_USER, HOLD_ARM, HOLD_ALL };
 int process_hold(struct process *process, const struct thread *except,
 		 enum hold hold);
 

@@ -81,7 +81,8 @@ static int await(struct thread *thread)
 /* -ESRCH: it is dying; its end will be told to whoever waits next. */
 static bool interrupt(struct thread *thread, enum hold hold)
 {
-	if (thread->in_call && hold == HOLD_USER)
+	if (thread->in_call &&
+	    (hold == HOLD_USER || (hold == HOLD_ARM && thread->call_stays)))
 		return false;
 	return thread->state == THREAD_NEW ||
 	       (thread->state == THREAD_RUNNING &&
