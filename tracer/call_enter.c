@@ -6,10 +6,11 @@
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
+#include "tracer/uring.h"
 
 /* The kernel must find these words in place, now and later. */
 static int refuse_buffers(struct session *session, struct thread *thread,
-			  const struct call_plan *plan)
+			  const struct call_plan *plan, enum refusal why)
 {
 	int r = 0;
 
@@ -18,7 +19,7 @@ static int refuse_buffers(struct session *session, struct thread *thread,
 
 		if (call_guarded(session, b->addr, b->size))
 			r = session_refuse(session, thread, b->addr,
-					   b->addr + b->size, REFUSED_TCB);
+					   b->addr + b->size, why);
 	}
 	return r;
 }
@@ -50,6 +51,40 @@ static int refuse_child_stack(struct session *session, struct thread *thread,
 			      REFUSED_STACK);
 }
 
+struct async {
+	struct session *session;
+	struct thread *thread;
+};
+
+static int refuse_async(void *context, uint64_t start, uint64_t end)
+{
+	const struct async *async = context;
+
+	if (!call_guarded(async->session, start, end - start))
+		return 0;
+	return session_refuse(async->session, async->thread, start, end,
+			      REFUSED_ASYNC);
+}
+
+/*
+ * 0: what it submits is not guarded any longer, and pages may be closed while
+ * it waits; 1: it has an argument in guarded memory.
+ */
+static int enter_uring(struct session *session, struct thread *thread,
+		       const struct call *call)
+{
+	struct async async = { session, thread };
+	int r = process_remap(session->process);
+
+	if (r == 0)
+		r = uring_buffers(session->process, refuse_async, &async);
+	if (r < 0)
+		return r;
+	thread->call_stays = true;
+	return call->args[4] &&
+	       call_guarded(session, call->args[4], max_u64(call->args[5], 64));
+}
+
 static int enter_in_place(struct session *session, struct thread *thread,
 			  const struct call *call, const struct call_plan *plan)
 {
@@ -59,13 +94,15 @@ static int enter_in_place(struct session *session, struct thread *thread,
 	case SYS_clone:
 	case SYS_clone3:
 		r = refuse_child_stack(session, thread, call);
-		return r < 0 ? r : refuse_buffers(session, thread, plan);
+		return r < 0 ? r
+			     : refuse_buffers(session, thread, plan,
+					      REFUSED_TCB);
 	case SYS_set_tid_address:
 		thread->clear_tid = call->args[0];
-		return refuse_buffers(session, thread, plan);
+		return refuse_buffers(session, thread, plan, REFUSED_TCB);
 	case SYS_rseq:
 	case SYS_set_robust_list:
-		return refuse_buffers(session, thread, plan);
+		return refuse_buffers(session, thread, plan, REFUSED_TCB);
 	default:
 		return 1;
 	}
@@ -108,6 +145,16 @@ static int enter_guarded(struct session *session, struct thread *thread,
 			     (plan.kind == CALL_BUFFERED && !plan.count);
 	if (plan.kind == CALL_NONE)
 		return 0;
+	if (call->number == SYS_io_uring_enter) {
+		r = enter_uring(session, thread, call);
+		if (r <= 0)
+			return r;
+	}
+	if (plan.flags & CALL_LATER && plan.kind == CALL_IN_PLACE) {
+		r = refuse_buffers(session, thread, &plan, REFUSED_ASYNC);
+		if (r < 0)
+			return r;
+	}
 	if (plan.kind == CALL_IN_PLACE) {
 		r = enter_in_place(session, thread, call, &plan);
 		if (r <= 0)

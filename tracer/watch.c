@@ -19,6 +19,7 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_EXECUTABLE] = "executable",
 		[REFUSED_SHARED] = "shared with other processes",
 		[REFUSED_READ_ONLY] = "not accessible in that way anyhow",
+		[REFUSED_ASYNC] = "buffer of asynchronous I/O",
 		[REFUSED_OURS] = "memory of cls itself",
 		[REFUSED_KERNEL] = "the kernel refused mprotect",
 	};

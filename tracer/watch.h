@@ -27,6 +27,7 @@ enum refusal {
 	REFUSED_SHARED,
 	REFUSED_READ_ONLY,
 	REFUSED_KERNEL, /* mprotect said no */
+	REFUSED_ASYNC,	/* buffers of asynchronous I/O */
 	REFUSED_OURS,	/* our own memory in the target */
 	REFUSED_KINDS,
 };
