@@ -274,6 +274,11 @@ void report_summary(struct session *session)
 		report_header(session);
 	if (session->began && classes) {
 		warn_pending(session);
+		if (session->guard.refused)
+			report_warning(session,
+				       "%ju ranges could not be closed again "
+				       "and went unwatched from then on",
+				       (uintmax_t)session->guard.refused);
 		summary.classes = classes;
 		summary.nclasses =
 			tally_classes(session, classes, CLASSES_LISTED,

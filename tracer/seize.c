@@ -93,5 +93,8 @@ int seize(struct session *session, pid_t pid, struct error *err)
 	if (r < 0 || !process_thread(session->process, pid))
 		return permission_explain(pid, r < 0 ? r : -ESRCH,
 					  PERMISSION_YAMA, err);
-	return 0;
+	/* It may have exec'ed before it was ours: the memory that we opened
+	 * would be that of the old program. */
+	r = process_exec(session->process);
+	return r < 0 ? permission_explain(pid, r, PERMISSION_YAMA, err) : 0;
 }

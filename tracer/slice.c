@@ -95,7 +95,10 @@ void slice_tick(struct session *session)
 
 	if (session->phase == PHASE_STARTING)
 		return;
-	if (session->policy == POLICY_SAMPLE)
+	/* Nobody stood still in whom the first arming could be done. */
+	if (!session->armed_once && session->policy != POLICY_SAMPLE)
+		note(session, session_arm(session, NULL));
+	else if (session->policy == POLICY_SAMPLE)
 		sample(session, now);
 	else
 		rescan(session, now);

@@ -10,7 +10,10 @@
  * cannot perform, and for exceptions that only the processor raises right.
  */
 
-enum { FAULTS_MAX = 16 /* pages that one instruction can touch, and more */ };
+enum {
+	FAULTS_MAX = 64, /* pages that one instruction can touch, and more */
+	RUNS_MAX = 64,	 /* of bytes that one instruction changed */
+};
 
 struct stepping {
 	struct session *session;
@@ -20,7 +23,7 @@ struct stepping {
 	uint64_t fault_addr;
 	uint64_t mask; /* of the thread, to be put back */
 
-	struct effect effects[ACCESS_MAX];
+	struct effect effects[RUNS_MAX];
 	unsigned count;
 	uint8_t page[PAGE]; /* before, where the access is not known */
 	struct ranges opened;
@@ -40,6 +43,9 @@ static void look_before(struct stepping *s)
 
 	if (s->insn)
 		s->count = access_of(s->insn, s->regs, access);
+	/* The xsave family: as much as the processor has state. */
+	if (s->count && !access[0].size)
+		s->count = 0;
 	for (unsigned i = 0; i < s->count; i++) {
 		s->effects[i].access = access[i];
 		s->effects[i].shown = shown(access[i].size);
@@ -51,36 +57,52 @@ static void look_before(struct stepping *s)
 		(void)!mem_read(mem, page_down(s->fault_addr), s->page, PAGE);
 }
 
-/* Nothing told what it touches: the bytes that changed do, or at least the
- * address that faulted. */
-static void guess(struct stepping *s)
+static void add_run(struct stepping *s, const uint8_t *after, size_t first,
+		    size_t size)
 {
-	struct effect *effect = &s->effects[0];
-	uint8_t after[PAGE];
-	size_t first = 0, last = PAGE;
+	struct effect *effect = &s->effects[s->count++];
 
 	*effect = (struct effect){
-		.access = { .addr = s->fault_addr,
-			    .size = 1,
-			    .op = ACCESS_READ,
+		.access = { .addr = page_down(s->fault_addr) + first,
+			    .size = size,
+			    .op = ACCESS_WRITE,
 			    .count = 1 },
+		.shown = shown(size),
 	};
-	s->count = 1;
-	if (mem_read(s->session->process->mem, page_down(s->fault_addr), after,
-		     PAGE) < 0)
-		return;
-	while (first < PAGE && after[first] == s->page[first])
-		first++;
-	if (first == PAGE)
-		return;
-	while (after[last - 1] == s->page[last - 1])
-		last--;
-	effect->access.op = ACCESS_WRITE;
-	effect->access.addr = page_down(s->fault_addr) + first;
-	effect->access.size = last - first;
-	effect->shown = shown(last - first);
 	memcpy(effect->old, s->page + first, effect->shown);
 	memcpy(effect->new, after + first, effect->shown);
+}
+
+/*
+ * Nothing told what it touches: each run of bytes that changed does, or at
+ * least the address that faulted.
+ */
+static void guess(struct stepping *s)
+{
+	uint8_t after[PAGE];
+	size_t at = 0;
+
+	if (mem_read(s->session->process->mem, page_down(s->fault_addr), after,
+		     PAGE) < 0)
+		memcpy(after, s->page, PAGE);
+	while (at < PAGE && s->count < RUNS_MAX) {
+		size_t first = at;
+
+		while (at < PAGE && after[at] != s->page[at])
+			at++;
+		if (at > first)
+			add_run(s, after, first, at - first);
+		at++;
+	}
+	if (s->count)
+		return;
+	s->effects[s->count++] = (struct effect){
+		.access = { .addr = s->fault_addr,
+			    .size = 1,
+			    .op = s->insn && s->insn->op ? s->insn->op
+							 : ACCESS_READ,
+			    .count = 1 },
+	};
 }
 
 static void look_after(struct stepping *s)

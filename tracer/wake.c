@@ -26,9 +26,24 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	errno = number;
 }
 
-static bool is_ours(int signal, pid_t program)
+/* A write that fails says so in errno; the signal is not wanted. */
+static bool is_of_a_write(int signal)
 {
-	return signal != SIGQUIT || program;
+	return signal == SIGPIPE || signal == SIGXFSZ;
+}
+
+static int handle(int signal, struct sigaction *old)
+{
+	struct sigaction action = { .sa_sigaction = on_signal,
+				    .sa_flags = SA_SIGINFO };
+
+	sigaction(signal, NULL, old);
+	/* Ignored for us by whoever started us (nohup): stays so. */
+	if (signal != SIGALRM && old->sa_handler == SIG_IGN)
+		return 0;
+	if (is_of_a_write(signal))
+		action = (struct sigaction){ .sa_handler = SIG_IGN };
+	return sigaction(signal, &action, NULL) < 0 ? -errno : 0;
 }
 
 int wake_install(pid_t program, unsigned tick_ms)
@@ -37,24 +52,19 @@ int wake_install(pid_t program, unsigned tick_ms)
 		.it_interval.tv_usec = (suseconds_t)tick_ms * 1000,
 		.it_value.tv_usec = (suseconds_t)tick_ms * 1000,
 	};
+	sigset_t set;
 
 	passes_to = program;
 	leave = tick = 0;
+	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
-		struct sigaction action = { .sa_sigaction = on_signal,
-					    .sa_flags = SA_SIGINFO };
+		int r = handle(handled[i], &before[i]);
 
-		sigaction(handled[i], NULL, &before[i]);
-		/* Ignored for us by whoever started us (nohup): stays so. */
-		if (handled[i] != SIGALRM && handled[i] != SIGPIPE &&
-		    before[i].sa_handler == SIG_IGN)
-			continue;
-		if (handled[i] == SIGPIPE)
-			action = (struct sigaction){ .sa_handler = SIG_IGN };
-		if (is_ours(handled[i], program) &&
-		    sigaction(handled[i], &action, NULL) < 0)
-			return -errno;
+		if (r < 0)
+			return r;
+		sigaddset(&set, handled[i]);
 	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	return setitimer(ITIMER_REAL, &timer, NULL) < 0 ? -errno : 0;
 }
 

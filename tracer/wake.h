@@ -13,9 +13,9 @@
 #include "base/macro.h"
 
 /*
- * Under clsrun (@program its pid) SIGINT, SIGQUIT, SIGTERM and SIGHUP are
- * the program's: those of the terminal it gets by itself, others are passed
- * on.  With @program 0 SIGINT, SIGTERM and SIGHUP ask us to leave.
+ * Under clsrun (@program its pid) signals are the program's: those of the
+ * terminal it gets by itself, others are passed on.  With @program 0 each
+ * signal that would end us asks us to leave.
  */
 int wake_install(pid_t program, unsigned tick_ms) _must_check_;
 void wake_restore(void);

@@ -28,9 +28,13 @@ static int no_such_symbol(struct finder *finder, const struct spec *spec)
 
 	for (size_t i = 0; i < count && used < sizeof(names); i++) {
 		_cleanup_(freep) char *plain = demangle(near[i].name);
-		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
-				 i ? ", " : "; did you mean ",
-				 plain ? plain : near[i].name);
+		int n;
+
+		if (i && strcmp(near[i].name, near[i - 1].name) == 0)
+			continue; /* the same in another module */
+		n = snprintf(names + used, sizeof(names) - used, "%s%s",
+			     i ? ", " : "; did you mean ",
+			     plain ? plain : near[i].name);
 
 		used += n > 0 ? (size_t)n : 0;
 	}

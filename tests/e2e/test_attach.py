@@ -124,6 +124,10 @@ class Hammer(Attaching):
     def test_terminate_detaches(self):
         self.interrupted(signal.SIGTERM)
 
+    def test_other_signals_detach(self):
+        for number in (signal.SIGQUIT, signal.SIGUSR1, signal.SIGHUP):
+            self.interrupted(number)
+
     def test_program_ends_first(self):
         path = self.new_log()
         with self.hammering() as process:

@@ -168,8 +168,15 @@ int guard_close_range(struct guard *guard, struct injection *injection,
 	}
 	if (r == 0)
 		r = inject_protect_all(injection, batch.list, batch.count);
-	for (size_t i = 0; r == 0 && i < batch.count; i++)
-		r = take_closed(guard, injection, &batch.list[i]);
+	for (size_t i = 0; r == 0 && i < batch.count; i++) {
+		const struct protect *p = &batch.list[i];
+
+		r = take_closed(guard, injection, p);
+		if (r == 0 || r == -ESRCH)
+			continue;
+		guard->refused++;
+		r = guard_drop(guard, injection, p->start, p->end);
+	}
 	return r;
 }
 
@@ -245,20 +252,35 @@ static int survivors(const struct maps *maps, struct range page,
 	return 0;
 }
 
+/* A closed part shows our rights, not the program's, and is kept as it is. */
+static int reconcile(const struct guard *guard, const struct maps *maps,
+		     struct range page, struct ranges *alive)
+{
+	int r = 0;
+
+	while (r == 0 && page.start < page.end) {
+		const struct range *closed =
+			ranges_overlap(&guard->closed, page.start, page.end);
+		struct range open = page;
+
+		open.end =
+			closed ? max_u64(closed->start, page.start) : page.end;
+		r = survivors(maps, open, alive);
+		if (r < 0 || !closed)
+			return r;
+		page.start = min_u64(closed->end, page.end);
+		r = ranges_add(alive, open.end, page.start, page.tag);
+	}
+	return r;
+}
+
 int guard_reconcile(struct guard *guard, const struct maps *maps)
 {
 	struct ranges alive = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < guard->pages.count; i++) {
-		struct range page = guard->pages.range[i];
-
-		/* A closed page shows our rights, not the program's. */
-		if (ranges_overlap(&guard->closed, page.start, page.end))
-			r = ranges_add(&alive, page.start, page.end, page.tag);
-		else
-			r = survivors(maps, page, &alive);
-	}
+	for (size_t i = 0; r == 0 && i < guard->pages.count; i++)
+		r = reconcile(guard, maps, guard->pages.range[i], &alive);
 	if (r < 0) {
 		ranges_done(&alive);
 		return r;

@@ -16,6 +16,7 @@ struct guard {
 	struct ranges pages;   /* ours; tag: the PROT_* they had */
 	struct ranges closed;  /* those that are closed now; tag the same */
 	struct ranges dropped; /* were ours once: faults may be on the way */
+	uint64_t refused;      /* ranges that could not be closed again */
 	bool writes_only;      /* closed pages may still be read */
 };
 
@@ -48,7 +49,10 @@ int guard_arm(struct guard *guard, struct injection *injection,
 			      int number),
 	      void *context) _must_check_;
 
-/* Close what is ours and open in [start, end). */
+/*
+ * Close what is ours and open in [start, end).  What the kernel refuses is
+ * dropped and counted in guard->refused.
+ */
 int guard_close_range(struct guard *guard, struct injection *injection,
 		      uint64_t start, uint64_t end) _must_check_;
 
