@@ -9,8 +9,12 @@
 static volatile sig_atomic_t leave, tick;
 static volatile pid_t passes_to;
 
-static const int handled[] = { SIGALRM, SIGINT,	 SIGTERM,
-			       SIGHUP,	SIGQUIT, SIGPIPE };
+/* All that would end us, and with us a target with pages it cannot touch. */
+static const int handled[] = {
+	SIGALRM, SIGINT,  SIGTERM,   SIGHUP,	SIGQUIT,
+	SIGUSR1, SIGUSR2, SIGXCPU,   SIGVTALRM, SIGPROF,
+	SIGPOLL, SIGPWR,  SIGSTKFLT, SIGPIPE,	SIGXFSZ,
+};
 static struct sigaction before[ARRAY_SIZE(handled)];
 
 static void on_signal(int signal, siginfo_t *info, void *context)
