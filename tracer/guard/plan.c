@@ -30,11 +30,20 @@ struct buffer_use plan_argument(const struct planner *planner, unsigned arg,
 	return plan_nested(-1, arg, planner->call->args[arg], size, direction);
 }
 
+/* A structure that is cut short before its pointer does not hold it. */
+static bool holds_pointer(const struct call_plan *plan,
+			  const struct buffer_use *use)
+{
+	return use->parent < 0 ||
+	       use->place + sizeof(uint64_t) <= plan->buffer[use->parent].size;
+}
+
 int plan_add(struct planner *planner, const struct buffer_use *use)
 {
 	struct call_plan *plan = planner->plan;
 
-	if (!use->addr || !use->size || use->addr >= USER_END)
+	if (!use->addr || !use->size || use->addr >= USER_END ||
+	    !holds_pointer(plan, use))
 		return -1;
 	if (plan->count == CALL_BUFFERS) {
 		plan->overflow = true;

@@ -242,12 +242,15 @@ static bool to_entry(const GElf_Sym *sym, const struct section *section,
 	return true;
 }
 
-/* memcpy@GLIBC_2.2.5: the linker leaves the version in .symtab names. */
+/*
+ * memcpy@GLIBC_2.2.5: the linker leaves the version in .symtab names.  What
+ * begins with it is no name, and may be the end of one told before.
+ */
 static void strip_version(char *name)
 {
 	char *at = strchr(name, '@');
 
-	if (at && at > name)
+	if (at)
 		*at = '\0';
 }
 
