@@ -155,10 +155,12 @@ static int store_regs(struct thread *thread, const struct insn *insn,
 	else
 		r = trace_set_regs(thread->tid, &cpu->regs);
 	before->rip = ip;
-	if (r == 0 && insn->vector_out)
-		r = trace_set_xstate(thread->tid, cpu->xstate,
-				     cpu->xstate_size);
-	return r;
+	if (r < 0 || !insn->vector_out)
+		return r;
+	/* Forms without VEX leave upper halves alone. */
+	if (insn->encoding == INSN_LEGACY)
+		return trace_set_fpregs(thread->tid, cpu->xstate);
+	return trace_set_xstate(thread->tid, cpu->xstate, cpu->xstate_size);
 }
 
 /* Under "first" and "sample" a page that was seen is opened. */

@@ -210,6 +210,17 @@ static void abandon(struct session *session)
 		kill(session->process->pid, SIGKILL);
 }
 
+static void tick(struct session *session)
+{
+	uint64_t start = session_now();
+
+	slice_tick(session);
+	if (session->parked)
+		handle_parked(session);
+	session->stopped_ns += session_now() - start;
+	log_flush(&session->log);
+}
+
 static void loop(struct session *session)
 {
 	while (!is_done(session)) {
@@ -229,12 +240,8 @@ static void loop(struct session *session)
 			handle_stop(session, &stop);
 		else if (r == -ECHILD)
 			break;
-		if (wake_tick() && !session_is_over(session)) {
-			slice_tick(session);
-			if (session->parked)
-				handle_parked(session);
-			log_flush(&session->log);
-		}
+		if (wake_tick() && !session_is_over(session))
+			tick(session);
 	}
 }
 

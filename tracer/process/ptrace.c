@@ -85,6 +85,11 @@ int trace_set_xstate(pid_t tid, const void *xstate, size_t size)
 	return call(PTRACE_SETREGSET, tid, NT_X86_XSTATE, (uintptr_t)&io);
 }
 
+int trace_set_fpregs(pid_t tid, const void *xstate)
+{
+	return call(PTRACE_SETFPREGS, tid, 0, (uintptr_t)xstate);
+}
+
 int trace_get_siginfo(pid_t tid, siginfo_t *info)
 {
 	return call(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)info);
