@@ -30,15 +30,11 @@ static int leave_execve(struct thread *thread)
 	struct stop stop;
 	int r = trace_resume(thread->tid, TRACE_SYSCALL, 0);
 
-	while (r == 0 && (r = stop_wait(thread->tid, true, &stop)) == -EINTR)
-		r = 0;
+	if (r == 0)
+		r = thread_wait(thread, &stop);
 	if (r < 0)
-		return r == -ECHILD ? -ESRCH : r;
+		return r;
 	thread->stop = stop;
-	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED) {
-		thread_set_state(thread, THREAD_GONE);
-		return -ESRCH;
-	}
 	return stop.kind == STOP_SYSCALL ? 0 : -EAGAIN;
 }
 

@@ -13,23 +13,6 @@
 
 static const uint64_t probe_value = UINT64_C(0x636c732070726f62);
 
-static int next_stop(struct thread *thread, struct stop *stop)
-{
-	int r = trace_resume(thread->tid, TRACE_CONT, 0);
-
-	while (r == 0 && (r = stop_wait(thread->tid, true, stop)) == -EINTR)
-		r = 0;
-	if (r == -ECHILD)
-		return -ESRCH;
-	if (r == 0 &&
-	    (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)) {
-		thread->stop = *stop;
-		thread_set_state(thread, THREAD_GONE);
-		return -ESRCH;
-	}
-	return r;
-}
-
 /* A fault of the thread's own that was on its way will be raised again. */
 static int wait_for_fault(struct thread *thread, uint64_t addr)
 {
@@ -38,7 +21,9 @@ static int wait_for_fault(struct thread *thread, uint64_t addr)
 	int r;
 
 	do {
-		r = next_stop(thread, &stop);
+		r = trace_resume(thread->tid, TRACE_CONT, 0);
+		if (r == 0)
+			r = thread_wait(thread, &stop);
 		if (r < 0)
 			return r;
 		if (stop.kind == STOP_GROUP)

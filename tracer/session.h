@@ -10,8 +10,7 @@
  *	   |  exec                                 re-arm  |  |  | slice is over
  *	   +------ any                                     |  |  v
  *	                                                  RESTING
- *	any --limit, signal, reader gone--> DRAINING (clsattach: until detached)
- *	                                    IDLE     (clsrun: until the end)
+ *	any --limit, signal, reader gone--> DRAINING (until all are detached)
  *
  * The files of this folder that take a struct session are its methods, each
  * for one kind of stop; only tracer.c resumes threads.
@@ -32,7 +31,6 @@ enum phase {
 	PHASE_STARTING, /* nothing guarded: waits for the entry point */
 	PHASE_ARMED,
 	PHASE_RESTING,	/* between two slices of --sample */
-	PHASE_IDLE,	/* rights restored, the program runs to its end */
 	PHASE_DRAINING, /* rights restored, threads are being detached */
 };
 
@@ -130,7 +128,7 @@ uint64_t session_now(void); /* monotonic, nanoseconds */
 /* Is tracing over, so that stops are only passed on? */
 static inline bool session_is_over(const struct session *session)
 {
-	return session->phase == PHASE_IDLE || session->phase == PHASE_DRAINING;
+	return session->phase == PHASE_DRAINING;
 }
 
 /* Let the resolver see the process's map as it is now. */

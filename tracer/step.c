@@ -185,15 +185,11 @@ static int step_once(struct stepping *s)
 	int r;
 
 	r = trace_resume(thread->tid, TRACE_STEP, 0);
-	while (r == 0 && (r = stop_wait(thread->tid, true, &stop)) == -EINTR)
-		r = 0;
+	if (r == 0)
+		r = thread_wait(thread, &stop);
 	if (r < 0)
-		return r == -ECHILD ? -ESRCH : r;
+		return r;
 	thread->stop = stop;
-	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED) {
-		thread_set_state(thread, THREAD_GONE);
-		return -ESRCH;
-	}
 	if (stop.kind == STOP_GROUP)
 		thread->regroup = true;
 	if (stop.kind != STOP_SIGNAL)

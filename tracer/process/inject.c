@@ -9,24 +9,6 @@
 /* What the kernel puts in rax of a call that it will restart. */
 enum { RESTART_FIRST = -516, RESTART_LAST = -512 };
 
-/* @thread's next stop, whatever signals come to us meanwhile. */
-static int next_stop(struct thread *thread, struct stop *stop)
-{
-	int r;
-
-	do
-		r = stop_wait(thread->tid, true, stop);
-	while (r == -EINTR);
-
-	if (r == 0 &&
-	    (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)) {
-		thread->stop = *stop;
-		thread_set_state(thread, THREAD_GONE);
-		return -ESRCH;
-	}
-	return r == -ECHILD ? -ESRCH : r;
-}
-
 /*
  * Let it run to @kind.  All signals are blocked, so what comes between is an
  * interrupt of ours, job control, or a SIGSTOP, which nothing blocks.
@@ -39,7 +21,7 @@ static int run_to(struct thread *thread, enum stop_kind kind)
 	do {
 		r = trace_resume(thread->tid, TRACE_SYSCALL, 0);
 		if (r == 0)
-			r = next_stop(thread, &stop);
+			r = thread_wait(thread, &stop);
 		if (r < 0)
 			return r;
 		if (stop.kind == STOP_GROUP)

@@ -143,6 +143,13 @@ enum hold { HOLD_USER, HOLD_ARM, HOLD_ALL };
 int process_hold(struct process *process, const struct thread *except,
 		 enum hold hold);
 
+/*
+ * Wait for the next stop of @thread, which was resumed by the caller.  -ESRCH:
+ * it is gone, or dying: the end of a leader is told only when all its threads
+ * were waited for, which the caller must not keep the loop from doing.
+ */
+int thread_wait(struct thread *thread, struct stop *stop) _must_check_;
+
 /* A value of /proc/TID/status in the base given, or @fallback. */
 uint64_t process_status(pid_t tid, const char *key, int base,
 			uint64_t fallback);

@@ -19,23 +19,6 @@ struct entry {
 
 enum { ENTRIES = PAGE / sizeof(struct entry) };
 
-static int next_stop(struct thread *thread, struct stop *stop)
-{
-	int r = trace_resume(thread->tid, TRACE_CONT, 0);
-
-	while (r == 0 && (r = stop_wait(thread->tid, true, stop)) == -EINTR)
-		r = 0;
-	if (r == -ECHILD)
-		return -ESRCH;
-	if (r == 0 &&
-	    (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)) {
-		thread->stop = *stop;
-		thread_set_state(thread, THREAD_GONE);
-		return -ESRCH;
-	}
-	return r;
-}
-
 /*
  * A fault that was queued behind an interrupt of ours comes before the trap,
  * though it is blocked (dequeue_synchronous_signal() takes the first in the
@@ -48,7 +31,9 @@ static int run_to_trap(struct thread *thread)
 	int r;
 
 	do {
-		r = next_stop(thread, &stop);
+		r = trace_resume(thread->tid, TRACE_CONT, 0);
+		if (r == 0)
+			r = thread_wait(thread, &stop);
 		if (r < 0)
 			return r;
 		if (stop.kind == STOP_GROUP)

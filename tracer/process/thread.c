@@ -32,7 +32,7 @@ bool thread_is_stopped(const struct thread *thread)
  * kernel where no interrupt reaches it (vfork, disk, network file system), or
  * is the dead leader of a process whose other threads live on.
  */
-static bool is_deaf(pid_t tid)
+static bool is_in_state(pid_t tid, const char *states)
 {
 	char path[48], line[512], *end;
 
@@ -41,7 +41,31 @@ static bool is_deaf(pid_t tid)
 	if (!file || !fgets(line, sizeof(line), file))
 		return true;
 	end = strrchr(line, ')');
-	return end && end[1] == ' ' && strchr("DZX", end[2]);
+	return end && end[1] == ' ' && strchr(states, end[2]);
+}
+
+static bool is_deaf(pid_t tid)
+{
+	return is_in_state(tid, "DZX");
+}
+
+int thread_wait(struct thread *thread, struct stop *stop)
+{
+	int r;
+
+	do {
+		r = stop_wait(thread->tid, true, stop);
+		if (r == -EINTR && is_in_state(thread->tid, "ZX"))
+			return -ESRCH;
+	} while (r == -EINTR);
+
+	if (r < 0)
+		return r == -ECHILD ? -ESRCH : r;
+	if (stop->kind != STOP_EXITED && stop->kind != STOP_KILLED)
+		return 0;
+	thread->stop = *stop;
+	thread_set_state(thread, THREAD_GONE);
+	return -ESRCH;
 }
 
 static void park(struct thread *thread, const struct stop *stop)
