@@ -181,6 +181,9 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 	if (flags & CALL_MAPS)
 		r = mapcall_exit(session, thread, &call, result);
 	/* rt_sigreturn's "result" is the register that it restored. */
+	/* An interrupt of ours that met this stop is not told by another. */
+	if (r == 0 && result == -EINTR)
+		session_restart(session, thread, false);
 	if (r == 0 && flags & CALL_SIGNALS &&
 	    (result >= 0 || call.number == SYS_rt_sigreturn))
 		r = after_signals(session, thread, &call);

@@ -124,6 +124,14 @@ class Hammer(Attaching):
     def test_terminate_detaches(self):
         self.interrupted(signal.SIGTERM)
 
+    def test_arming_anew_is_not_seen(self):
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            log = self.attach(process.pid, "-w", "arena", "--sample=50",
+                              "--duration", "1")
+            self.assertGreater(log.summary["slices"], 5)
+            self.finish(process)
+
     def test_other_signals_detach(self):
         for number in (signal.SIGQUIT, signal.SIGUSR1, signal.SIGHUP):
             self.interrupted(number)
