@@ -71,6 +71,8 @@ static int resolve(struct session *session)
 	ranges_clear(&session->watch.never);
 	session->process->maps_stale = true;
 	r = session_refresh(session);
+	if (r == 0)
+		r = guard_reconcile(&session->guard, session->process->maps);
 	/* The kernel may have joined it to memory of the program's. */
 	if (r == 0)
 		r = watch_refuse(&session->watch, scratch->start,
@@ -101,7 +103,7 @@ static int prepare(struct session *session, struct injection *injection)
 {
 	int r = inject_scratch(injection);
 
-	if (r == 0)
+	if (r == 0 && session->phase != PHASE_ARMED)
 		r = inject_dispositions(injection);
 	if (r == 0 && !session->self_test)
 		r = session_self_test(session, injection);
@@ -130,7 +132,8 @@ int session_arm(struct session *session, struct thread *injector)
 		injector = inject_thread(session->process);
 	if (r == 0 && !injector)
 		return -EAGAIN;
-	learn_masks(session->process);
+	if (session->phase != PHASE_ARMED)
+		learn_masks(session->process);
 	if (r == 0)
 		r = with_injection(session, injector, prepare);
 	if (r == 0)

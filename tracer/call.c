@@ -94,8 +94,13 @@ void session_call_forget(struct session *session, struct thread *thread)
 	if (!inflight)
 		return;
 	thread->call = NULL;
-	if (inflight->pinned && --session->pins == 0)
+	if (inflight->pinned && --session->pins == 0) {
+		for (size_t i = 0; i < session->pinned.count; i++)
+			(void)!ranges_add(&session->reclose,
+					  session->pinned.range[i].start,
+					  session->pinned.range[i].end, 0);
 		ranges_clear(&session->pinned);
+	}
 	if (!inflight->room.mapped)
 		(void)!room_give(&session->rooms, thread, &inflight->room);
 	(void)!room_give(&session->rooms, thread, &inflight->timeout_room);

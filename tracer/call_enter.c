@@ -141,7 +141,6 @@ static int enter_guarded(struct session *session, struct thread *thread,
 
 	call_describe(call, &memory, &plan);
 	thread->call_stays = plan.kind == CALL_NONE ||
-			     (plan.flags & CALL_FUTEX) ||
 			     (plan.kind == CALL_BUFFERED && !plan.count);
 	if (plan.kind == CALL_NONE)
 		return 0;

@@ -272,8 +272,14 @@ int session_fault(struct session *session, struct thread *thread,
 		r = fault_decode(session, regs.rip, &decoded);
 	if (r < 0)
 		return r == -EFAULT ? FAULT_THEIRS : r;
-	if (!ranges_find(&session->guard.closed, addr))
-		return try_again(session, decoded, addr);
+	if (guard_was_closed(&session->guard, regs.rip) || addr == regs.rip)
+		return FAULT_THEIRS;
+	if (!ranges_find(&session->guard.closed, addr)) {
+		r = try_again(session, decoded, addr);
+		return r == FAULT_OURS
+			       ? session_unforce(session, thread, SIGSEGV)
+			       : r;
+	}
 
 	session->counts.faults++;
 	resolver_epoch(session->resolver);

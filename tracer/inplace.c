@@ -193,7 +193,7 @@ void session_reclose(struct session *session, struct thread *thread)
 {
 	int r;
 
-	if (thread->stop.kind == STOP_SIGNAL || session_is_over(session))
+	if (!inject_possible(thread) || session_is_over(session))
 		return;
 	r = close_opened(session, thread, &session->reclose);
 	if (r < 0 && r != -ESRCH)

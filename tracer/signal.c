@@ -79,9 +79,12 @@ void session_restart(struct session *session, struct thread *thread,
 {
 	struct user_regs_struct regs;
 
-	if (trace_get_regs(thread->tid, &regs) < 0 ||
-	    (int64_t)regs.orig_rax < 0)
+	if (trace_get_regs(thread->tid, &regs) < 0)
 		return;
+	if ((int64_t)regs.orig_rax < 0) {
+		thread->grouped = false;
+		return;
+	}
 	note_call(thread, &regs);
 	if ((int64_t)regs.rax <= -512 && (int64_t)regs.rax >= -516) {
 		thread->restarted = true; /* by the kernel */

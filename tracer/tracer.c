@@ -197,9 +197,9 @@ static const char *why_leave(const struct session *session)
 
 static bool is_done(const struct session *session)
 {
-	return session->ended || (session_is_over(session) &&
-				  session->process->threads.count == 0 &&
-				  session->children.count == 0);
+	return session->children.count == 0 &&
+	       (session->ended || (session_is_over(session) &&
+				   session->process->threads.count == 0));
 }
 
 /* Before its log has begun, a program of ours that cannot be watched as the

@@ -36,7 +36,7 @@ const struct range *ranges_overlap(const struct ranges *ranges, uint64_t start,
 {
 	size_t i = above(ranges, start);
 
-	if (i == ranges->count || ranges->range[i].start >= end)
+	if (start >= end || i == ranges->count || ranges->range[i].start >= end)
 		return NULL;
 	return &ranges->range[i];
 }

@@ -194,6 +194,14 @@ int inject_end(struct injection *injection)
 	return r;
 }
 
+bool inject_possible(const struct thread *thread)
+{
+	return thread_is_stopped(thread) &&
+	       (thread->stop.kind == STOP_SYSCALL ||
+		thread->stop.kind == STOP_INTERRUPT ||
+		thread->stop.kind == STOP_GROUP);
+}
+
 struct thread *inject_thread(struct process *process)
 {
 	table_for_each(&process->threads, s)

@@ -32,6 +32,9 @@ int inject_call(struct injection *injection, long number,
 
 int inject_end(struct injection *injection) _must_check_;
 
+/* It is stopped where calls can be injected, and nothing is lost by them. */
+bool inject_possible(const struct thread *thread);
+
 /* A stopped thread whose stop does not carry a signal, or NULL. */
 struct thread *inject_thread(struct process *process);
 
