@@ -185,10 +185,10 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 		thread->comm[0] = '\0';
 	if (flags & CALL_MAPS)
 		r = mapcall_exit(session, thread, &call, result);
-	/* rt_sigreturn's "result" is the register that it restored. */
 	/* An interrupt of ours that met this stop is not told by another. */
 	if (r == 0 && result == -EINTR)
 		session_restart(session, thread, false);
+	/* rt_sigreturn's "result" is the register that it restored. */
 	if (r == 0 && flags & CALL_SIGNALS &&
 	    (result >= 0 || call.number == SYS_rt_sigreturn))
 		r = after_signals(session, thread, &call);

@@ -17,7 +17,6 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_ROBUST] = "robust futex list",
 		[REFUSED_TID] = "thread id that the kernel clears",
 		[REFUSED_EXECUTABLE] = "executable",
-		[REFUSED_SHARED] = "shared with other processes",
 		[REFUSED_READ_ONLY] = "not accessible in that way anyhow",
 		[REFUSED_ASYNC] = "buffer of asynchronous I/O",
 		[REFUSED_OURS] = "memory of cls itself",

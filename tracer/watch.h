@@ -24,7 +24,6 @@ enum refusal {
 	REFUSED_ROBUST,
 	REFUSED_TID,
 	REFUSED_EXECUTABLE,
-	REFUSED_SHARED,
 	REFUSED_READ_ONLY,
 	REFUSED_KERNEL, /* mprotect said no */
 	REFUSED_ASYNC,	/* buffers of asynchronous I/O */
