@@ -267,6 +267,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	if (session->began)
 		report_exec(session);
 	session->phase = PHASE_STARTING;
+	session->overdue = false;
 	session->armed_once = false;
 	session->self_test = 0;
 	why = unsuitable(process->pid);

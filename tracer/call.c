@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
@@ -195,10 +196,32 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 	return r;
 }
 
-/* restart_syscall(2) goes on with the call that was interrupted. */
-static bool resumes(struct thread *thread, const struct call *call)
+int call_under_restart(struct thread *thread, uint64_t ip)
 {
-	return call->number == SYS_restart_syscall && thread->last_call >= 0;
+	static const int number[] = { SYS_futex, SYS_poll, SYS_clock_nanosleep,
+				      SYS_nanosleep };
+	uint8_t bytes[7]; /* mov $number, %eax; syscall */
+	uint32_t value;
+
+	if (mem_read(thread->process->mem, ip - sizeof(bytes), bytes,
+		     sizeof(bytes)) < 0 ||
+	    bytes[0] != 0xb8)
+		return -1;
+	memcpy(&value, bytes + 1, sizeof(value));
+	for (size_t i = 0; i < ARRAY_SIZE(number); i++)
+		if (value == (uint32_t)number[i])
+			return number[i];
+	return -1;
+}
+
+/* restart_syscall(2) goes on with the call that was interrupted. */
+static bool resumes(struct thread *thread, const struct call *call, uint64_t ip)
+{
+	if (call->number != SYS_restart_syscall)
+		return false;
+	if (thread->last_call < 0)
+		thread->last_call = call_under_restart(thread, ip);
+	return thread->last_call >= 0;
 }
 
 static int at_entry(struct session *session, struct thread *thread,
@@ -210,7 +233,7 @@ static int at_entry(struct session *session, struct thread *thread,
 
 	for (int i = 0; i < 6; i++)
 		call.args[i] = info->entry.args[i];
-	resumed = resumes(thread, &call);
+	resumed = resumes(thread, &call, info->instruction_pointer);
 	if (resumed) {
 		if (thread->call)
 			return 0; /* its buffers still are in the room */

@@ -48,6 +48,13 @@ int call_set(struct thread *thread, int number,
 	     const uint64_t args[6]) _must_check_;
 
 /*
+ * The call that a thread inside restart_syscall(2) goes on with, if nobody saw
+ * it begin: by the instruction that loads its number, before the call's own.
+ * Only four calls do so.  -1: not to be told.
+ */
+int call_under_restart(struct thread *thread, uint64_t ip);
+
+/*
  * Take back a call at whose entry the thread stands, so that it is made anew.
  * Detached there it would begin with a signal seemingly pending, and those
  * that end with EINTR then do.  Nothing if it stands elsewhere.

@@ -111,6 +111,7 @@ struct session {
 	uint64_t slice_ns, rest_ns;		 /* when they end */
 	uint64_t rescan_ns;
 	uint64_t slice_events;
+	bool overdue; /* the slice ends when a thread comes to a stop */
 	struct place place;
 	bool parked; /* somebody may be parked */
 };

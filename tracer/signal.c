@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "tracer/call.h"
 #include "tracer/session.h"
 
 enum {
@@ -67,9 +68,10 @@ static void note_call(struct thread *thread,
 	const uint64_t args[6] = { regs->rdi, regs->rsi, regs->rdx,
 				   regs->r10, regs->r8,	 regs->r9 };
 
-	if (regs->orig_rax == SYS_restart_syscall)
-		return;
-	thread->last_call = (int)regs->orig_rax;
+	if (regs->orig_rax != SYS_restart_syscall)
+		thread->last_call = (int)regs->orig_rax;
+	else if (thread->last_call < 0)
+		thread->last_call = call_under_restart(thread, regs->rip);
 	for (int i = 0; i < 6; i++)
 		thread->last_args[i] = args[i];
 }

@@ -38,11 +38,12 @@ static void begin(struct session *session, uint64_t now)
 	session->rest_ns = now + (uint64_t)(1e9 / session->hz);
 }
 
-static void end(struct session *session)
+void slice_end(struct session *session)
 {
 	int r = session_disarm(session);
 
 	note(session, r);
+	session->overdue = r == -EAGAIN;
 	if (r == 0)
 		session->phase = PHASE_RESTING;
 }
@@ -53,7 +54,7 @@ static void sample(struct session *session, uint64_t now)
 
 	if (armed && session->broad &&
 	    (now >= session->slice_ns || session->slice_events >= SLICE_EVENTS))
-		end(session);
+		slice_end(session);
 	else if ((!armed || !session->broad) && now >= session->rest_ns)
 		begin(session, now);
 }

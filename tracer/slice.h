@@ -14,5 +14,8 @@
 
 void slice_tick(struct session *session);
 
+/* Open all pages, or at the next stop if nobody stands still now. */
+void slice_end(struct session *session);
+
 /* How often slice_tick() should be called. */
 unsigned slice_tick_ms(const struct session *session);

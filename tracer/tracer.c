@@ -90,6 +90,10 @@ static void resume(struct session *session, struct thread *thread,
 	if (thread->state != THREAD_STOPPED)
 		return; /* held for another that was handled just now */
 	thread->in_call &= how == TRACE_SYSCALL;
+	if (how == TRACE_CONT) { /* it makes calls that we do not see */
+		thread->last_call = -1;
+		thread->call_deadline = 0;
+	}
 	thread_set_state(thread, THREAD_RUNNING);
 	if (thread->restop)
 		syscall(SYS_tgkill, thread->tgid, thread->tid, SIGSTOP);
@@ -114,6 +118,8 @@ static void handle(struct session *session, struct thread *thread)
 	thread->in_call = false;
 	if (session->reclose.count)
 		session_reclose(session, thread);
+	if (session->overdue && inject_possible(thread))
+		slice_end(session);
 	verdict = dispatch(session, thread);
 	if (verdict.kind == VERDICT_GONE)
 		return;

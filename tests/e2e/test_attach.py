@@ -203,10 +203,6 @@ class Servers(Attaching):
 
     @unittest.skipUnless(shutil.which("mariadbd"), "no mariadbd")
     def test_mariadb(self):
-        if not os.environ.get("CLS_KNOWN_FAULTS"):
-            self.skipTest("known fault: mariadbd under load aborts in some "
-                          "runs (a futex call fails while it is sampled); "
-                          "CLS_KNOWN_FAULTS=1 runs it")
         with servers.mariadb(self.directory) as (process, path):
             log = self.under_load(
                 process.pid, functools.partial(servers.mariadb_client, path))

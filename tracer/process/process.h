@@ -64,7 +64,7 @@ struct thread {
 	struct inflight *call;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
-	int last_call;		/* number, for restart_syscall(2); -1 none */
+	int last_call;		/* number, for restart_syscall(2); -1 unknown */
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
 
