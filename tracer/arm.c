@@ -134,6 +134,7 @@ int session_arm(struct session *session, struct thread *injector)
 		return -EAGAIN;
 	if (session->phase != PHASE_ARMED)
 		learn_masks(session->process);
+	process_note_seccomp(session->process);
 	if (r == 0)
 		r = with_injection(session, injector, prepare);
 	if (r == 0)
@@ -147,10 +148,10 @@ int session_arm(struct session *session, struct thread *injector)
 
 	session->phase = PHASE_ARMED;
 	session->armed_once = true;
-	if (first) {
+	if (!session->armed_ns)
 		session->armed_ns = session_now();
+	if (first)
 		report_armed(session);
-	}
 	return 0;
 }
 

@@ -45,6 +45,51 @@ static bool shares_memory(const struct thread *parent, pid_t child)
 	return r < 0 ? flags_share(parent) : r == 0;
 }
 
+/*
+ * A page that was dropped between the fork and now is closed in the child and
+ * open in the parent.
+ */
+static int open_dropped(struct session *session, struct injection *injection,
+			struct process *child, const struct range *range)
+{
+	int closed = guard_closed_prot(&session->guard, (int)range->tag);
+	const struct mapping *m;
+	uint64_t at = range->start;
+	int r = 0;
+
+	while (r == 0 && (m = maps_above(child->maps, at)) &&
+	       m->start < range->end) {
+		const struct mapping *parent;
+
+		at = max_u64(m->start, range->start);
+		parent = maps_find(session->process->maps, at);
+		if (m->prot == closed && parent &&
+		    parent->prot == (int)range->tag)
+			r = inject_protect(injection, at,
+					   min_u64(m->end, range->end),
+					   (int)range->tag);
+		at = m->end;
+	}
+	return r;
+}
+
+static int open_all_dropped(struct session *session,
+			    struct injection *injection, struct process *child)
+{
+	const struct ranges *dropped = &session->guard.dropped;
+	int r = 0;
+
+	if (!dropped->count)
+		return 0;
+	session->process->maps_stale = true;
+	r = process_remap(session->process);
+	if (r == 0)
+		r = process_remap(child);
+	for (size_t i = 0; r == 0 && i < dropped->count; i++)
+		r = open_dropped(session, injection, child, &dropped->range[i]);
+	return r;
+}
+
 /* A copy of ours is in the child, too: pages closed, scratch memory. */
 static int clean_child(struct session *session, struct process *child,
 		       struct thread *thread, const struct ranges *pages)
@@ -61,6 +106,8 @@ static int clean_child(struct session *session, struct process *child,
 		if (e == -ESRCH)
 			r = e;
 	}
+	if (r == 0)
+		(void)!open_all_dropped(session, &injection, child);
 	if (r == 0)
 		r = inject_unscratch(&injection);
 	return first_error(r, inject_end(&injection));
@@ -167,7 +214,7 @@ void session_orphan(struct session *session, const struct stop *stop)
 	struct thread *thread = process_thread(session->process, stop->tid);
 	struct ranges *pages =
 		table_get(&session->children, (uint64_t)stop->tid);
-	bool dead = stop->kind == STOP_EXITED || stop->kind == STOP_KILLED;
+	bool dead = stop_is_end(stop);
 	struct stop *copy;
 
 	if (thread) {
@@ -192,6 +239,32 @@ void session_orphan(struct session *session, const struct stop *stop)
 		free(copy);
 		session_fail(session, -ENOMEM, __func__);
 	}
+}
+
+/*
+ * Children of threads that died before their fork could be told: forked they
+ * are, and nobody else will free them.
+ */
+static void release_orphans(struct session *session)
+{
+	struct table orphans = session->orphans;
+
+	session->orphans = (struct table){ 0 };
+	table_for_each(&orphans, s)
+	{
+		struct stop *stop = s->value;
+
+		expect_child(session, stop->tid);
+		session_orphan(session, stop);
+		free(stop);
+	}
+	table_done(&orphans);
+}
+
+void session_ended(struct session *session)
+{
+	session->ended = true;
+	release_orphans(session);
 }
 
 /* All but the thread that exec'ed are gone; it has the pid now. */
@@ -242,6 +315,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 		process_remove(process, thread);
 		return gone;
 	}
+	release_orphans(session);
 	drop_others(session, thread);
 	guard_done(&session->guard);
 	ranges_clear(&session->pinned);
@@ -253,9 +327,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	session->resolver = NULL;
 	session->world_remaps = 0;
 	stack_forget(session);
-	thread->comm[0] = '\0';
-	thread->last_call = -1;
-	thread->rseq_known = false;
+	thread_forget(thread);
 
 	r = process_exec(process);
 	if (r < 0) {

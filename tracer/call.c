@@ -177,6 +177,8 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 		r = moved_exit(session, thread, result);
 	else if (thread->call && thread->call->before)
 		r = inplace_exit(session, thread, result);
+	if (r == 0 && flags & CALL_MAPS)
+		r = mapcall_exit(session, thread, &call, result);
 	if (thread->call)
 		r = first_error(r, finish(session, thread));
 	if (r < 0)
@@ -184,8 +186,8 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 
 	if (call.number == SYS_prctl)
 		thread->comm[0] = '\0';
-	if (flags & CALL_MAPS)
-		r = mapcall_exit(session, thread, &call, result);
+	if (call.number == SYS_prctl || call.number == SYS_seccomp)
+		process_note_seccomp(session->process);
 	/* An interrupt of ours that met this stop is not told by another. */
 	if (r == 0 && result == -EINTR)
 		session_restart(session, thread, false);
@@ -310,7 +312,7 @@ int call_cancel(struct thread *thread)
 	if (r < 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return r;
 	r = trace_get_regs(thread->tid, &regs);
-	if (r < 0)
+	if (r < 0 || (int64_t)regs.orig_rax < 0)
 		return r;
 	regs.rax = regs.orig_rax;
 	regs.orig_rax = (uint64_t)-1;

@@ -160,7 +160,7 @@ int inplace_run(struct thread *thread)
 		return r;
 
 	thread->stop = stop;
-	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED) {
+	if (stop_is_end(&stop)) {
 		thread_set_state(thread, THREAD_GONE);
 		return -ESRCH;
 	}

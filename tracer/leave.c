@@ -19,7 +19,8 @@ static int remake_call(struct session *session, struct thread *thread)
 
 	if (r < 0)
 		return r;
-	if ((int64_t)regs.rax == RESTART_BLOCK) {
+	if ((int64_t)regs.rax == RESTART_BLOCK ||
+	    regs.orig_rax == SYS_restart_syscall) {
 		regs.rax = (uint64_t)inflight->call.number;
 		regs.orig_rax = (uint64_t)-1;
 		regs.rip -= 2;
@@ -29,11 +30,22 @@ static int remake_call(struct session *session, struct thread *thread)
 	return r;
 }
 
+/* A stop at a system call: is it the call's end? */
+static bool stands_at_exit(const struct thread *thread)
+{
+	struct ptrace_syscall_info info = { 0 };
+
+	return thread->stop.kind == STOP_SYSCALL &&
+	       trace_syscall_info(thread->tid, &info) == 0 &&
+	       info.op != PTRACE_SYSCALL_INFO_ENTRY;
+}
+
 /* A call of the thread whose buffers we moved has ended or been interrupted:
  * give it back what is its own. */
 static void settle_call(struct session *session, struct thread *thread)
 {
-	if (thread->stop.kind == STOP_SYSCALL) {
+	if (stands_at_exit(thread)) {
+		/* It is resumed or detached by who asked. */
 		struct verdict verdict = session_call(session, thread);
 
 		(void)verdict;
@@ -42,16 +54,51 @@ static void settle_call(struct session *session, struct thread *thread)
 		(void)!remake_call(session, thread);
 }
 
-static bool calls_are_settled(const struct session *session)
+/*
+ * A fault on a page that was closed may be queued behind an interrupt, which
+ * is told before a signal: it would kill the thread when we are gone.
+ */
+static bool fault_waits(const struct thread *thread)
+{
+	return thread->stop.kind != STOP_SIGNAL &&
+	       process_status(thread->tid, "SigPnd", 16, 0) &
+		       signal_bit(SIGSEGV);
+}
+
+/* Stopped by a fault on a page of ours. */
+static bool stands_at_fault(const struct session *session,
+			    const struct thread *thread)
+{
+	siginfo_t info;
+
+	return thread->stop.kind == STOP_SIGNAL &&
+	       thread->stop.value == SIGSEGV &&
+	       trace_get_siginfo(thread->tid, &info) == 0 && info.si_code > 0 &&
+	       (entry_reached(session, &info) ||
+		guard_was_closed(&session->guard,
+				 (uint64_t)(uintptr_t)info.si_addr));
+}
+
+static bool needs_scratch(const struct session *session,
+			  const struct thread *thread)
+{
+	return thread->call ||
+	       (thread_is_stopped(thread) &&
+		(stands_at_fault(session, thread) || fault_waits(thread)));
+}
+
+/*
+ * A thread that is deaf in a moved call needs its room yet, and one whose
+ * fault will be told the memory for putting a disposition back.
+ */
+static bool scratch_is_needed(const struct session *session)
 {
 	table_for_each(&session->process->threads, s)
 	{
-		const struct thread *thread = s->value;
-
-		if (thread->call)
-			return false;
+		if (needs_scratch(session, s->value))
+			return true;
 	}
-	return true;
+	return false;
 }
 
 int leave_prepare(struct session *session)
@@ -78,39 +125,41 @@ int leave_prepare(struct session *session)
 	r = inject_begin(&injection, injector);
 	if (r == 0)
 		r = guard_open(&session->guard, &injection, 0, UINT64_MAX);
-	/* A thread that is deaf in a moved call still needs its room. */
-	if (r == 0 && calls_are_settled(session))
+	if (r == 0 && !scratch_is_needed(session))
 		r = inject_unscratch(&injection);
 	return first_error(r, inject_end(&injection));
 }
 
 /* A fault on a page that is open by now will not come again. */
-static bool is_answered(struct session *session, struct thread *thread)
+static void answer_fault(struct session *session, struct thread *thread)
 {
 	siginfo_t info;
-	uint64_t addr;
 
-	if (thread->stop.value != SIGSEGV ||
+	if (!stands_at_fault(session, thread) ||
 	    trace_get_siginfo(thread->tid, &info) < 0)
-		return false;
-	if (entry_reached(session, &info))
-		return entry_leave(session, thread) == 0;
-	addr = (uint64_t)(uintptr_t)info.si_addr;
-	if (info.si_code <= 0 || !guard_was_closed(&session->guard, addr))
-		return false;
-	(void)!session_unforce(session, thread, SIGSEGV);
-	return true;
+		return;
+	if (!entry_reached(session, &info))
+		(void)!session_unforce(session, thread, SIGSEGV);
+	else if (entry_leave(session, thread) < 0)
+		return;
+	thread->stop.value = 0;
 }
 
-/*
- * An interrupt is told before a signal: a fault on a page that was closed may
- * still be queued behind it, and would kill the thread when we are gone.
- */
-static bool fault_waits(const struct thread *thread)
+/* What leave_prepare() had to leave for those that come late. */
+static void take_scratch(struct session *session, struct thread *thread)
 {
-	return thread->stop.kind != STOP_SIGNAL &&
-	       process_status(thread->tid, "SigPnd", 16, 0) &
-		       signal_bit(SIGSEGV);
+	bool answered = thread->stop.kind == STOP_SIGNAL && !thread->stop.value;
+	struct injection injection;
+	int r;
+
+	if (!session->process->scratch.start ||
+	    (!inject_possible(thread) && !answered) ||
+	    scratch_is_needed(session))
+		return;
+	r = inject_begin(&injection, thread);
+	if (r == 0)
+		r = inject_unscratch(&injection);
+	(void)!first_error(r, inject_end(&injection));
 }
 
 int leave_thread(struct session *session, struct thread *thread)
@@ -121,10 +170,13 @@ int leave_thread(struct session *session, struct thread *thread)
 		settle_call(session, thread);
 	if (fault_waits(thread))
 		return LEAVE_LATER;
+	answer_fault(session, thread);
+	take_scratch(session, thread);
 	switch (thread->stop.kind) {
 	case STOP_SIGNAL:
-		if (!is_answered(session, thread))
-			signal = thread->stop.value;
+		signal = thread->stop.value;
+		if (signal && session_ignores(session, thread, signal))
+			session_restart(session, thread, true);
 		break;
 	case STOP_SYSCALL:
 		(void)!call_cancel(thread);

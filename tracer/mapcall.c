@@ -1,18 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
 #include "tracer/fault.h"
 
+enum { NUMBER_MSEAL = 462 }; /* glibc 2.36 has no name for it */
+
+/* The heap's end moves down: what lies above is unmapped. */
+static unsigned cut_off(const struct maps *maps, uint64_t end,
+			struct range *ret)
+{
+	const struct mapping *stop = maps->mapping + maps->count;
+	const struct mapping *m = end ? maps_above(maps, page_up(end)) : NULL;
+
+	*ret = (struct range){ page_up(end), page_up(end), 0 };
+	for (; m && m < stop && strcmp(m->path, "[heap]") == 0; m++)
+		ret->end = m->end;
+	return ret->end > ret->start;
+}
+
 /* The memory that the call would change, up to two ranges. */
-static unsigned affected(const struct call *call, struct range ret[2])
+static unsigned affected(const struct process *process, const struct call *call,
+			 struct range ret[2])
 {
 	const uint64_t *a = call->args;
 	unsigned count = 0;
 
 	switch (call->number) {
+	case SYS_brk:
+		return cut_off(process->maps, a[0], ret);
 	case SYS_mmap:
 		if (!(a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)))
 			return 0;
@@ -31,6 +50,7 @@ static unsigned affected(const struct call *call, struct range ret[2])
 	case SYS_msync:
 	case SYS_mbind:
 	case SYS_remap_file_pages:
+	case NUMBER_MSEAL:
 		break;
 	default:
 		return 0;
@@ -43,6 +63,28 @@ static unsigned affected(const struct call *call, struct range ret[2])
 static bool locks_all(const struct call *call)
 {
 	return call->number == SYS_mlockall;
+}
+
+/* Under "first" a page that was seen is open, and must stay so. */
+static int note_closed(struct session *session, struct thread *thread,
+		       const struct call *call, const struct range *range,
+		       unsigned count)
+{
+	const struct ranges *closed = &session->guard.closed;
+	struct inflight *inflight = call_inflight(thread, call);
+	int r = inflight ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < count; i++)
+		for (size_t k = 0; r == 0 && k < closed->count; k++) {
+			uint64_t low =
+				max_u64(closed->range[k].start, range[i].start);
+			uint64_t high =
+				min_u64(closed->range[k].end, range[i].end);
+
+			if (low < high)
+				r = ranges_add(&inflight->opened, low, high, 0);
+		}
+	return r;
 }
 
 static int open_affected(struct session *session, struct thread *thread,
@@ -66,9 +108,12 @@ int mapcall_enter(struct session *session, struct thread *thread,
 		  const struct call *call)
 {
 	struct range range[2];
-	unsigned count = affected(call, range), touched = 0;
-	int r;
+	unsigned count, touched = 0;
+	int r = process_remap(session->process);
 
+	if (r < 0)
+		return r;
+	count = affected(session->process, call, range);
 	if (locks_all(call)) {
 		range[0] = (struct range){ 0, UINT64_MAX, 0 };
 		count = 1;
@@ -81,6 +126,8 @@ int mapcall_enter(struct session *session, struct thread *thread,
 
 	r = process_hold(session->process, thread, HOLD_USER);
 	session->parked = true;
+	if (r == 0 && session->policy == POLICY_FIRST)
+		r = note_closed(session, thread, call, range, count);
 	if (r == 0)
 		r = open_affected(session, thread, range, count);
 	if (r == 0)
@@ -110,22 +157,38 @@ static bool wants_more(const struct session *session)
 }
 
 static int close_again(struct session *session, struct thread *thread,
-		       const struct range *range, unsigned count)
+		       const struct range *range, size_t count)
 {
 	struct injection injection;
 	int r = inject_begin(&injection, thread);
 
-	for (unsigned i = 0; r == 0 && i < count; i++)
+	for (size_t i = 0; r == 0 && i < count; i++)
 		r = guard_close_range(&session->guard, &injection,
 				      range[i].start, range[i].end);
 	return first_error(r, inject_end(&injection));
+}
+
+static int close_affected(struct session *session, struct thread *thread,
+			  const struct call *call, const struct range *range,
+			  unsigned count)
+{
+	static const struct range all = { 0, UINT64_MAX, 0 };
+
+	if (session->policy == POLICY_FIRST)
+		return thread->call ? close_again(session, thread,
+						  thread->call->opened.range,
+						  thread->call->opened.count)
+				    : 0;
+	if (locks_all(call))
+		return close_again(session, thread, &all, 1);
+	return close_again(session, thread, range, count);
 }
 
 int mapcall_exit(struct session *session, struct thread *thread,
 		 const struct call *call, int64_t result)
 {
 	struct range range[2];
-	unsigned count = affected(call, range);
+	unsigned count = affected(session->process, call, range);
 	bool failed = result < 0 && result >= -4095, touched = false;
 	int r;
 
@@ -143,11 +206,8 @@ int mapcall_exit(struct session *session, struct thread *thread,
 		if (r == 0)
 			r = guard_reconcile(&session->guard,
 					    session->process->maps);
-		if (r == 0 && locks_all(call))
-			r = close_again(session, thread,
-					&(struct range){ 0, UINT64_MAX, 0 }, 1);
-		else if (r == 0)
-			r = close_again(session, thread, range, count);
+		if (r == 0)
+			r = close_affected(session, thread, call, range, count);
 		if (r < 0)
 			return r;
 	}

@@ -120,6 +120,10 @@ bool report_access(struct session *session, struct thread *thread,
 	}
 	if (!wanted(session, access->op) || is_full(session))
 		return false;
+	if (session->log.gone || session->log.number) {
+		session->counts.lost++;
+		return false;
+	}
 	if (session_refresh(session) < 0)
 		return false; /* the process is gone */
 	make_query(report, &query, registers);

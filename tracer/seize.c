@@ -85,7 +85,7 @@ int seize(struct session *session, pid_t pid, struct error *err)
 	if (r < 0)
 		return permission_explain(pid, r, PERMISSION_YAMA, err);
 	session->process->options = TRACE_OPTIONS;
-	session->process->seccomp = process_status(pid, "Seccomp", 10, 0) == 2;
+	process_note_seccomp(session->process);
 
 	do
 		r = seize_new(session->process);

@@ -13,29 +13,20 @@
 
 static const uint64_t probe_value = UINT64_C(0x636c732070726f62);
 
-/* A fault of the thread's own that was on its way will be raised again. */
-static int wait_for_fault(struct thread *thread, uint64_t addr)
-{
-	siginfo_t info = { 0 };
-	struct stop stop;
-	int r;
+struct awaited {
+	pid_t tid;
+	uint64_t addr;
+};
 
-	do {
-		r = trace_resume(thread->tid, TRACE_CONT, 0);
-		if (r == 0)
-			r = thread_wait(thread, &stop);
-		if (r < 0)
-			return r;
-		if (stop.kind == STOP_GROUP)
-			thread->regroup = true;
-		if (stop.kind == STOP_INTERRUPT)
-			thread->reinterrupt = true;
-		if (stop.kind == STOP_SIGNAL && stop.value == SIGSTOP)
-			thread->restop = true;
-		if (stop.kind == STOP_SIGNAL && stop.value == SIGSEGV)
-			r = trace_get_siginfo(thread->tid, &info);
-	} while (r == 0 && (uint64_t)(uintptr_t)info.si_addr != addr);
-	return r;
+/* A fault of the thread's own that was on its way will be raised again. */
+static bool at_fault(const struct stop *stop, void *context)
+{
+	const struct awaited *awaited = context;
+	siginfo_t info;
+
+	return stop->kind == STOP_SIGNAL && stop->value == SIGSEGV &&
+	       trace_get_siginfo(awaited->tid, &info) == 0 &&
+	       (uint64_t)(uintptr_t)info.si_addr == awaited->addr;
 }
 
 /* Perform the load as any other, and look at what it gave. */
@@ -72,6 +63,7 @@ static int load(struct session *session, struct injection *injection,
 {
 	struct user_regs_struct regs = injection->saved;
 	struct thread *thread = injection->thread;
+	struct awaited awaited = { thread->tid, probe };
 	int r;
 
 	regs.rip = session->process->scratch.start + SCRATCH_LOAD;
@@ -82,7 +74,7 @@ static int load(struct session *session, struct injection *injection,
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGSEGV));
 	if (r == 0)
-		r = wait_for_fault(thread, probe);
+		r = inject_run(thread, TRACE_CONT, at_fault, &awaited);
 	if (r == 0)
 		r = perform(session, thread, probe);
 	return first_error(r, trace_set_mask(thread->tid, ~UINT64_C(0)));

@@ -32,6 +32,7 @@ static void choose_policy(struct session *session)
 		session->policy = session->broad ? POLICY_SAMPLE : POLICY_EVERY;
 	session->hz = options->hz > 0 ? options->hz : DEFAULT_HZ;
 	session->guard.writes_only = options->on == ACCESS_WRITE;
+	session->guard.once = session->policy == POLICY_FIRST;
 }
 
 int session_new(const struct options *options, bool run, struct session **ret,

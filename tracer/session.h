@@ -103,7 +103,8 @@ struct session {
 	bool began;	     /* header written */
 	bool armed_once;
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
-	int failure;   /* -errno that ends the session */
+	unsigned leave_tries;
+	int failure; /* -errno that ends the session */
 	const char *failed_at;
 	struct error *err;
 
@@ -168,6 +169,9 @@ struct verdict session_signal(struct session *session, struct thread *thread);
 /* The kernel forced @signal on a thread: put back what it changed. */
 int session_unforce(struct session *session, struct thread *thread,
 		    int signal) _must_check_;
+/* Does nothing happen when @signal is delivered to @thread? */
+bool session_ignores(const struct session *session, const struct thread *thread,
+		     int signal);
 /* An interrupt of ours, or a signal that nobody handles, made a call return
  * EINTR: let it be made again. */
 void session_restart(struct session *session, struct thread *thread,
@@ -184,6 +188,8 @@ void session_call_forget(struct session *session, struct thread *thread);
 struct verdict session_clone(struct session *session, struct thread *thread);
 struct verdict session_exec(struct session *session, struct thread *thread);
 void session_orphan(struct session *session, const struct stop *stop);
+/* The process is gone: nobody will tell of children still unheard of. */
+void session_ended(struct session *session);
 
 /* entry.c: stop an exec'ed program at its entry point. */
 int entry_await(struct session *session, struct thread *thread) _must_check_;

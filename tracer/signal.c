@@ -41,16 +41,18 @@ int session_unforce(struct session *session, struct thread *thread, int signal)
 }
 
 /* Is a signal on its way that will run a handler or end the process? */
-static bool signal_waits(const struct session *session, pid_t tid)
+static bool signal_waits(const struct session *session,
+			 const struct thread *thread)
 {
-	const struct dispositions *all = &session->process->dispositions;
+	bool known = session->process->dispositions.known;
+	pid_t tid = thread->tid;
 	uint64_t pending = process_status(tid, "SigPnd", 16, 0) |
 			   process_status(tid, "ShdPnd", 16, 0);
 
 	pending &= ~process_status(tid, "SigBlk", 16, 0);
 	for (int signal = 1; signal <= SIGNALS; signal++)
 		if (pending & signal_bit(signal) &&
-		    !(all->known && disposition_ignores(all, signal)))
+		    !(known && session_ignores(session, thread, signal)))
 			return true;
 	return false;
 }
@@ -100,13 +102,31 @@ void session_restart(struct session *session, struct thread *thread,
 	}
 	if ((int64_t)regs.rax != -EINTR || !may_be_made_again(regs.orig_rax))
 		return;
-	if (!delivers && signal_waits(session, thread->tid))
+	if (!delivers && signal_waits(session, thread))
 		return;
 	regs.rax = regs.orig_rax;
 	regs.rip -= 2;
 	regs.orig_rax = (uint64_t)-1;
 	if (trace_set_regs(thread->tid, &regs) == 0)
 		thread->restarted = true;
+}
+
+/* While the program runs free we do not see what it sets; the kernel tells. */
+bool session_ignores(const struct session *session, const struct thread *thread,
+		     int signal)
+{
+	const struct dispositions *all = &session->process->dispositions;
+	struct dispositions now = { 0 };
+	uint64_t *handler = &now.signal[signal].handler;
+
+	if (session->phase == PHASE_ARMED)
+		return disposition_ignores(all, signal);
+	if (process_status(thread->tid, "SigIgn", 16, 0) & signal_bit(signal))
+		*handler = (uint64_t)(uintptr_t)SIG_IGN;
+	else if (process_status(thread->tid, "SigCgt", 16, 0) &
+		 signal_bit(signal))
+		return false;
+	return disposition_ignores(&now, signal);
 }
 
 /*
@@ -153,11 +173,14 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 
 	if (!all->known || session_is_over(session))
 		return verdict;
-	if (disposition_ignores(all, signal)) {
+	if (session_ignores(session, thread, signal)) {
 		session_restart(session, thread, true);
 		return verdict;
 	}
-	if (!disposition_handles(all, signal))
+	/* Its call ends, or begins anew with its whole timeout. */
+	thread->restarted = false;
+	thread->call_deadline = 0;
+	if (session->phase != PHASE_ARMED || !disposition_handles(all, signal))
 		return verdict;
 
 	thread->mask = disposition_mask(

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tracer/fault.h"
+#include "tracer/process/inject.h"
 #include "tracer/process/mem.h"
 
 /*
@@ -184,20 +185,12 @@ static int step_once(struct stepping *s)
 	uint64_t addr;
 	int r;
 
-	r = trace_resume(thread->tid, TRACE_STEP, 0);
-	if (r == 0)
-		r = thread_wait(thread, &stop);
+	r = inject_resume(thread, TRACE_STEP, &stop);
 	if (r < 0)
 		return r;
 	thread->stop = stop;
-	if (stop.kind == STOP_GROUP)
-		thread->regroup = true;
-	if (stop.kind != STOP_SIGNAL)
+	if (stop.kind != STOP_SIGNAL || stop.value == SIGSTOP)
 		return 0;
-	if (stop.value == SIGSTOP) {
-		thread->restop = true;
-		return 0;
-	}
 	if (stop.value == SIGTRAP)
 		return 1;
 

@@ -16,13 +16,16 @@ static const struct verdict gone = { VERDICT_GONE, 0 };
 static void bury(struct session *session, struct thread *thread)
 {
 	struct process *process = session->process;
+	bool leads = thread->tid == process->pid;
 
-	if (thread->tid == process->pid)
+	if (leads)
 		session->status = thread->stop.status;
 	session_call_forget(session, thread);
 	process_remove(process, thread);
-	if (process->threads.count == 0)
-		session->ended = true;
+	/* Of a process that we let go the last thread of ours may not be the
+	 * last that it has. */
+	if (process->threads.count == 0 && (leads || !session_is_over(session)))
+		session_ended(session);
 }
 
 static struct verdict leave(struct session *session, struct thread *thread)
@@ -38,6 +41,8 @@ static struct verdict leave(struct session *session, struct thread *thread)
 
 static struct verdict dispatch(struct session *session, struct thread *thread)
 {
+	struct verdict verdict;
+
 	if (session_is_over(session))
 		return leave(session, thread);
 	switch (thread->stop.kind) {
@@ -57,7 +62,10 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 		thread->vforking = false;
 		return run;
 	case STOP_EXEC:
-		return session_exec(session, thread);
+		verdict = session_exec(session, thread);
+		return verdict.kind == VERDICT_RUN && session_is_over(session)
+			       ? leave(session, thread)
+			       : verdict;
 	case STOP_NONE:
 	case STOP_EXITED:
 	case STOP_KILLED:
@@ -106,11 +114,9 @@ static void resume(struct session *session, struct thread *thread,
 
 static void handle(struct session *session, struct thread *thread)
 {
-	enum stop_kind kind = thread->stop.kind;
 	struct verdict verdict;
 
-	if (kind == STOP_EXITED || kind == STOP_KILLED ||
-	    thread->state == THREAD_GONE) {
+	if (stop_is_end(&thread->stop) || thread->state == THREAD_GONE) {
 		bury(session, thread);
 		return;
 	}
@@ -123,6 +129,8 @@ static void handle(struct session *session, struct thread *thread)
 	verdict = dispatch(session, thread);
 	if (verdict.kind == VERDICT_GONE)
 		return;
+	/* A stop of its own came while it worked for us. */
+	session->parked |= thread->state == THREAD_PARKED;
 	if (thread->state == THREAD_GONE)
 		bury(session, thread);
 	else if (verdict.kind != VERDICT_AGAIN)
@@ -157,7 +165,12 @@ static void handle_stop(struct session *session, const struct stop *stop)
 	struct thread *thread = process_thread(session->process, stop->tid);
 	uint64_t start = session_now();
 
-	if (!thread) {
+	if (!thread && stop->tid == session->process->pid &&
+	    stop_is_end(stop)) {
+		/* Its leader was let go before other threads. */
+		session->status = stop->status;
+		session_ended(session);
+	} else if (!thread) {
 		session_orphan(session, stop);
 	} else {
 		place_follow(&session->place, thread);
@@ -169,13 +182,20 @@ static void handle_stop(struct session *session, const struct stop *stop)
 	session->stopped_ns += session_now() - start;
 }
 
+enum { LEAVE_TRIES = 100 };
+
 /* Give all rights back, then detach whoever stands still. */
 static void finish(struct session *session, const char *why)
 {
 	int r = leave_prepare(session);
 
-	if (r == -EAGAIN)
-		return; /* nobody who could do it stands still: next tick */
+	/* Nobody who could do it stands still, or it died: next tick.  What
+	 * else fails may work then, too, and is better than closed pages. */
+	if (r < 0 && session->process->threads.count &&
+	    (r == -EAGAIN || r == -ESRCH ||
+	     session->leave_tries++ < LEAVE_TRIES))
+		return;
+	session_fail(session, r == -ESRCH ? 0 : r, __func__);
 	session->end = why;
 	session->phase = PHASE_DRAINING;
 	handle_parked(session);
@@ -194,7 +214,7 @@ static const char *why_leave(const struct session *session)
 	if (options->max_events &&
 	    session->counts.events >= options->max_events)
 		return "max-events";
-	if (options->duration > 0 && session->armed_once &&
+	if (options->duration > 0 && session->armed_ns &&
 	    (double)(session_now() - session->armed_ns) / 1e9 >=
 		    options->duration)
 		return "duration";
@@ -258,12 +278,12 @@ static void wait_for_end(struct session *session)
 	int r;
 
 	log_flush(&session->log);
+	wake_quiet();
 	while (!session->ended) {
 		r = stop_wait(session->process->pid, true, &stop);
 		if (r == -ECHILD)
 			return;
-		if (r == 0 &&
-		    (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)) {
+		if (r == 0 && stop_is_end(&stop)) {
 			session->status = stop.status;
 			session->ended = true;
 		}
@@ -299,8 +319,11 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 	if (r < 0)
 		return TRACER_FAILED;
 	session->err = err;
-	if (wake_install(0, slice_tick_ms(session)) < 0)
+	r = wake_install(0, slice_tick_ms(session));
+	if (r < 0) {
+		error_set(err, r, "cannot set a timer: %s", strerror(-r));
 		return TRACER_FAILED;
+	}
 
 	r = seize(session, pid, err);
 	if (r == 0) {
@@ -348,8 +371,8 @@ int tracer_run(const struct options *options, char *const argv[],
 	if (r < 0)
 		return TRACER_FAILED;
 	r = wake_install(session->process->pid, slice_tick_ms(session));
-	if (r == 0)
-		loop(session);
+	session_fail(session, r, "wake_install");
+	loop(session);
 	if (!session->ended)
 		wait_for_end(session);
 	r = explain_exec(session, argv[0], err);

@@ -72,11 +72,16 @@ int wake_install(pid_t program, unsigned tick_ms)
 	return setitimer(ITIMER_REAL, &timer, NULL) < 0 ? -errno : 0;
 }
 
-void wake_restore(void)
+void wake_quiet(void)
 {
 	const struct itimerval off = { 0 };
 
 	setitimer(ITIMER_REAL, &off, NULL);
+}
+
+void wake_restore(void)
+{
+	wake_quiet();
 	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
 		sigaction(handled[i], &before[i], NULL);
 }

@@ -18,6 +18,7 @@
  * signal that would end us asks us to leave.
  */
 int wake_install(pid_t program, unsigned tick_ms) _must_check_;
+void wake_quiet(void); /* no more ticks */
 void wake_restore(void);
 
 bool wake_leave(void); /* a signal asked us to leave */

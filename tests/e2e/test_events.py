@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the log says of accesses that are known, one by one."""
 
+import collections
 import os
 
 import harness
@@ -65,6 +66,23 @@ class Counting(Case):
         self.assertEqual((0, b"10000\n"), (result.status, result.out))
         self.assertEqual(list(range(1, 101)),
                          [number(a["new"]) for a in log.accesses])
+
+    def test_heap_that_shrank_and_grew(self):
+        _, log = self.traced([target("shrink")], "-w", "map:heap", "--every")
+        written = [number(a["new"]) for a in log.accesses
+                   if a["op"] == "write" and "syscall" not in a]
+        self.assertEqual([1000 * round + i for round in (1, 2, 3)
+                          for i in range(4)],
+                         [value for value in written
+                          if value // 1000 in (1, 2, 3)
+                          and value % 1000 < 4])
+
+    def test_first_stays_first_when_armed_anew(self):
+        _, log = self.traced([target("first")], "-w", "map:heap", "--first")
+        pages = collections.Counter(number(a["addr"]) // 4096
+                                    for a in log.accesses)
+        self.assertGreaterEqual(len(pages), 6)
+        self.assertEqual(1, max(pages.values()), pages)
 
     def test_first_is_once_a_page(self):
         result, log = self.traced([target("counter")], "-w", "counter",

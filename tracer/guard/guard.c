@@ -9,6 +9,7 @@ void guard_done(struct guard *guard)
 	ranges_done(&guard->pages);
 	ranges_done(&guard->closed);
 	ranges_done(&guard->dropped);
+	ranges_done(&guard->seen);
 }
 
 int guard_prot(const struct guard *guard, uint64_t addr)
@@ -45,7 +46,7 @@ static int batch_add(struct batch *batch, uint64_t start, uint64_t end,
 	return 0;
 }
 
-static int closed_prot(const struct guard *guard, int prot)
+int guard_closed_prot(const struct guard *guard, int prot)
 {
 	return guard->writes_only ? prot & ~PROT_WRITE : PROT_NONE;
 }
@@ -68,16 +69,22 @@ static int give_rights(struct injection *injection, uint64_t start,
 	return first_error(r, give_rights(injection, middle, end, prot));
 }
 
-static int give_all(struct injection *injection, struct batch *batch)
+/* What could not be given back stays noted as closed, to be tried again. */
+static int give_all(struct guard *guard, struct injection *injection,
+		    struct batch *batch)
 {
 	int first = inject_protect_all(injection, batch->list, batch->count);
 
+	if (first < 0)
+		return first;
 	for (size_t i = 0; first != -ESRCH && i < batch->count; i++) {
 		const struct protect *p = &batch->list[i];
 		int r = p->result;
 
 		if (r == -ENOMEM)
 			r = give_rights(injection, p->start, p->end, p->prot);
+		if (r == 0)
+			r = ranges_remove(&guard->closed, p->start, p->end);
 		first = first_error(first, r);
 	}
 	return first;
@@ -98,11 +105,24 @@ int guard_open(struct guard *guard, struct injection *injection, uint64_t start,
 		if (at >= end)
 			break;
 	}
-	if (r == 0 && batch.count)
-		r = give_all(injection, &batch);
-	if (r == -ESRCH)
-		return r;
-	return first_error(r, ranges_remove(&guard->closed, start, end));
+	return r == 0 && batch.count ? give_all(guard, injection, &batch) : r;
+}
+
+/* With their rights, for children that were forked while it was closed. */
+static int note_dropped(struct guard *guard, uint64_t start, uint64_t end)
+{
+	const struct range *page;
+	int r = ranges_remove(&guard->dropped, start, end);
+
+	while (r == 0 && start < end &&
+	       (page = ranges_overlap(&guard->pages, start, end))) {
+		uint64_t stop = min_u64(page->end, end);
+
+		r = ranges_add(&guard->dropped, max_u64(page->start, start),
+			       stop, page->tag);
+		start = stop;
+	}
+	return r;
 }
 
 int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
@@ -110,7 +130,7 @@ int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
 {
 	int r = guard_open(guard, injection, start, end);
 
-	r = first_error(r, ranges_add(&guard->dropped, start, end, 0));
+	r = first_error(r, note_dropped(guard, start, end));
 	return first_error(r, ranges_remove(&guard->pages, start, end));
 }
 
@@ -120,7 +140,7 @@ static int add_open_parts(const struct guard *guard, struct batch *batch,
 {
 	int r = 0;
 
-	if (closed_prot(guard, (int)page.tag) == (int)page.tag)
+	if (guard_closed_prot(guard, (int)page.tag) == (int)page.tag)
 		return 0; /* nothing to take away */
 	while (r == 0 && page.start < page.end) {
 		const struct range *closed =
@@ -129,26 +149,44 @@ static int add_open_parts(const struct guard *guard, struct batch *batch,
 
 		if (page.start < stop)
 			r = batch_add(batch, page.start, stop,
-				      closed_prot(guard, (int)page.tag));
+				      guard_closed_prot(guard, (int)page.tag));
 		page.start = closed ? closed->end : page.end;
 	}
 	return r;
 }
 
 /*
- * Note what was closed; of a range that was refused the first mappings may
- * have been done: they get their rights back.
+ * The rights of a range that was refused: the first of its mappings may have
+ * been closed all the same.
  */
-static int take_closed(struct guard *guard, struct injection *injection,
-		       const struct protect *p)
+static int refuse_closed(struct guard *guard, struct injection *injection,
+			 const struct protect *p)
 {
-	int prot = guard_prot(guard, p->start);
+	int r = give_rights(injection, p->start, p->end,
+			    guard_prot(guard, p->start));
 
-	if (p->result == 0)
-		return ranges_add(&guard->closed, p->start, p->end,
-				  (uint64_t)prot);
-	(void)!give_rights(injection, p->start, p->end, prot);
-	return p->result;
+	if (r == -ESRCH)
+		return r;
+	return ranges_remove(&guard->closed, p->start, p->end);
+}
+
+/*
+ * Noted as closed before they are: of calls that a dying thread made nobody
+ * tells how far they came.  The caller takes out what has a result.
+ */
+static int close_all(struct guard *guard, struct injection *injection,
+		     struct batch *batch)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < batch->count; i++) {
+		const struct protect *p = &batch->list[i];
+
+		r = ranges_add(&guard->closed, p->start, p->end,
+			       (uint64_t)guard_prot(guard, p->start));
+	}
+	return r < 0 ? r
+		     : inject_protect_all(injection, batch->list, batch->count);
 }
 
 int guard_close_range(struct guard *guard, struct injection *injection,
@@ -167,15 +205,16 @@ int guard_close_range(struct guard *guard, struct injection *injection,
 		start = part.end;
 	}
 	if (r == 0)
-		r = inject_protect_all(injection, batch.list, batch.count);
+		r = close_all(guard, injection, &batch);
 	for (size_t i = 0; r == 0 && i < batch.count; i++) {
 		const struct protect *p = &batch.list[i];
 
-		r = take_closed(guard, injection, p);
-		if (r == 0 || r == -ESRCH)
+		if (p->result == 0)
 			continue;
 		guard->refused++;
-		r = guard_drop(guard, injection, p->start, p->end);
+		r = refuse_closed(guard, injection, p);
+		if (r == 0)
+			r = guard_drop(guard, injection, p->start, p->end);
 	}
 	return r;
 }
@@ -200,6 +239,44 @@ static int drop_unwanted(struct guard *guard, struct injection *injection,
 	return r;
 }
 
+/* What is ours and open was opened because it was seen. */
+static int note_seen(struct guard *guard)
+{
+	struct ranges open = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < guard->pages.count; i++)
+		r = ranges_add(&open, guard->pages.range[i].start,
+			       guard->pages.range[i].end, 0);
+	for (size_t i = 0; r == 0 && i < guard->closed.count; i++)
+		r = ranges_remove(&open, guard->closed.range[i].start,
+				  guard->closed.range[i].end);
+	for (size_t i = 0; r == 0 && i < open.count; i++)
+		r = ranges_add(&guard->seen, open.range[i].start,
+			       open.range[i].end, 0);
+	ranges_done(&open);
+	return r;
+}
+
+/* Make it ours, and close what was not seen before. */
+static int add_wanted(struct guard *guard, struct batch *batch,
+		      struct range range)
+{
+	int r = ranges_add(&guard->pages, range.start, range.end, range.tag);
+
+	while (r == 0 && range.start < range.end) {
+		const struct range *seen =
+			ranges_overlap(&guard->seen, range.start, range.end);
+		struct range fresh = range;
+
+		fresh.end =
+			seen ? max_u64(seen->start, range.start) : range.end;
+		range.start = seen ? min_u64(seen->end, range.end) : range.end;
+		r = add_open_parts(guard, batch, fresh);
+	}
+	return r;
+}
+
 int guard_arm(struct guard *guard, struct injection *injection,
 	      const struct ranges *wanted,
 	      void (*refused)(void *context, uint64_t start, uint64_t end,
@@ -207,85 +284,26 @@ int guard_arm(struct guard *guard, struct injection *injection,
 	      void *context)
 {
 	_cleanup_(batch_done) struct batch batch = { 0 };
-	int r = drop_unwanted(guard, injection, wanted);
+	int r = guard->once ? note_seen(guard) : 0;
 
+	if (r == 0)
+		r = drop_unwanted(guard, injection, wanted);
 	for (size_t i = 0; r == 0 && i < wanted->count; i++) {
 		struct range range = wanted->range[i];
 
-		r = ranges_add(&guard->pages, range.start, range.end,
-			       range.tag);
-		if (r == 0)
-			r = add_open_parts(guard, &batch, range);
+		r = add_wanted(guard, &batch, range);
 	}
 	if (r == 0)
-		r = inject_protect_all(injection, batch.list, batch.count);
+		r = close_all(guard, injection, &batch);
 	for (size_t i = 0; r == 0 && i < batch.count; i++) {
 		const struct protect *p = &batch.list[i];
 
-		r = take_closed(guard, injection, p);
-		if (r == 0 || r == -ESRCH)
+		if (p->result == 0)
 			continue;
-		refused(context, p->start, p->end, r);
-		r = guard_drop(guard, injection, p->start, p->end);
+		refused(context, p->start, p->end, p->result);
+		r = refuse_closed(guard, injection, p);
+		if (r == 0)
+			r = guard_drop(guard, injection, p->start, p->end);
 	}
 	return r;
-}
-
-/* One range of ours against the map: its living parts, with their rights. */
-static int survivors(const struct maps *maps, struct range page,
-		     struct ranges *ret)
-{
-	while (page.start < page.end) {
-		const struct mapping *m = maps_above(maps, page.start);
-		uint64_t low, high;
-		int r;
-
-		if (!m || m->start >= page.end)
-			return 0;
-		low = max_u64(m->start, page.start);
-		high = min_u64(m->end, page.end);
-		r = ranges_add(ret, low, high, (uint64_t)m->prot);
-		if (r < 0)
-			return r;
-		page.start = high;
-	}
-	return 0;
-}
-
-/* A closed part shows our rights, not the program's, and is kept as it is. */
-static int reconcile(const struct guard *guard, const struct maps *maps,
-		     struct range page, struct ranges *alive)
-{
-	int r = 0;
-
-	while (r == 0 && page.start < page.end) {
-		const struct range *closed =
-			ranges_overlap(&guard->closed, page.start, page.end);
-		struct range open = page;
-
-		open.end =
-			closed ? max_u64(closed->start, page.start) : page.end;
-		r = survivors(maps, open, alive);
-		if (r < 0 || !closed)
-			return r;
-		page.start = min_u64(closed->end, page.end);
-		r = ranges_add(alive, open.end, page.start, page.tag);
-	}
-	return r;
-}
-
-int guard_reconcile(struct guard *guard, const struct maps *maps)
-{
-	struct ranges alive = { 0 };
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < guard->pages.count; i++)
-		r = reconcile(guard, maps, guard->pages.range[i], &alive);
-	if (r < 0) {
-		ranges_done(&alive);
-		return r;
-	}
-	ranges_done(&guard->pages);
-	guard->pages = alive;
-	return 0;
 }

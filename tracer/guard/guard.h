@@ -15,9 +15,12 @@
 struct guard {
 	struct ranges pages;   /* ours; tag: the PROT_* they had */
 	struct ranges closed;  /* those that are closed now; tag the same */
-	struct ranges dropped; /* were ours once: faults may be on the way */
+	struct ranges dropped; /* were ours once: faults may be on the way;
+				  tag: the PROT_* they had then */
 	uint64_t refused;      /* ranges that could not be closed again */
 	bool writes_only;      /* closed pages may still be read */
+	struct ranges seen;    /* under "once": open, and to stay so */
+	bool once;	       /* guard_arm() does not close what was opened */
 };
 
 void guard_done(struct guard *guard);
@@ -59,6 +62,9 @@ int guard_close_range(struct guard *guard, struct injection *injection,
 /* Give [start, end) its rights, as far as it is closed; still ours. */
 int guard_open(struct guard *guard, struct injection *injection, uint64_t start,
 	       uint64_t end) _must_check_;
+
+/* The rights of a page that is closed and whose own are @prot. */
+int guard_closed_prot(const struct guard *guard, int prot);
 
 /* Ours no longer; opened first. */
 int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,

@@ -196,7 +196,7 @@ static const struct syscall_row rows[] = {
 	PLACE(execveat, CALL_BLOCKS | CALL_MAPS, special_execveat, STR(1)),
 	CALL(userfaultfd, CALL_MAPS),
 	CALL(membarrier, 0),
-	CALL(mlock2, 0),
+	CALL(mlock2, CALL_MAPS),
 	CALL(copy_file_range, CALL_BLOCKS, BOTH(1, SIZE_LONG),
 	     BOTH(3, SIZE_LONG)),
 	CALL(preadv2, CALL_BLOCKS, VECTOR(1, 2, BUFFER_OUT)),

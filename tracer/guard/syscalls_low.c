@@ -162,9 +162,9 @@ static const struct syscall_row rows[] = {
 	CALL(sched_get_priority_max, 0),
 	CALL(sched_get_priority_min, 0),
 	CALL(sched_rr_get_interval, 0, OUT(1, SIZE_TIME)),
-	CALL(mlock, 0),
+	CALL(mlock, CALL_MAPS),
 	CALL(munlock, 0),
-	CALL(mlockall, 0),
+	CALL(mlockall, CALL_MAPS),
 	CALL(munlockall, 0),
 	CALL(vhangup, 0),
 };

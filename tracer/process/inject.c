@@ -9,30 +9,61 @@
 /* What the kernel puts in rax of a call that it will restart. */
 enum { RESTART_FIRST = -516, RESTART_LAST = -512 };
 
-/*
- * Let it run to @kind.  All signals are blocked, so what comes between is an
- * interrupt of ours, job control, or a SIGSTOP, which nothing blocks.
- */
-static int run_to(struct thread *thread, enum stop_kind kind)
+enum { STOPS_MAX = 4096 }; /* on the way to the one that is awaited */
+
+int inject_resume(struct thread *thread, enum trace_resume how,
+		  struct stop *ret)
+{
+	int r = trace_resume(thread->tid, how, 0);
+
+	if (r == 0)
+		r = thread_wait(thread, ret);
+	if (r < 0)
+		return r;
+	if (ret->kind == STOP_GROUP)
+		thread->regroup = true;
+	if (ret->kind == STOP_SIGNAL && ret->value == SIGSTOP)
+		thread->restop = true;
+	if (ret->kind != STOP_EXEC)
+		return 0;
+	/* Another thread took its place: what we meant to do to is gone. */
+	thread->stop = *ret;
+	thread_set_state(thread, THREAD_PARKED);
+	return -ESRCH;
+}
+
+int inject_run(struct thread *thread, enum trace_resume how,
+	       bool (*arrived)(const struct stop *stop, void *context),
+	       void *context)
 {
 	struct stop stop;
-	int r;
 
-	do {
-		r = trace_resume(thread->tid, TRACE_SYSCALL, 0);
-		if (r == 0)
-			r = thread_wait(thread, &stop);
+	for (int i = 0; i < STOPS_MAX; i++) {
+		int r = inject_resume(thread, how, &stop);
+
 		if (r < 0)
 			return r;
-		if (stop.kind == STOP_GROUP)
-			thread->regroup = true;
-		if (stop.kind == STOP_SIGNAL)
-			thread->restop = true;
-		if (stop.kind == STOP_INTERRUPT && kind != STOP_INTERRUPT)
+		if (arrived(&stop, context))
+			return 0;
+		if (stop.kind == STOP_INTERRUPT)
 			thread->reinterrupt = true;
-	} while (stop.kind != kind &&
-		 !(kind == STOP_INTERRUPT && stop.kind == STOP_GROUP));
-	return 0;
+	}
+	return -EIO;
+}
+
+static bool at_call(const struct stop *stop, void *context)
+{
+	return stop->kind == STOP_SYSCALL;
+}
+
+static bool at_trap(const struct stop *stop, void *context)
+{
+	return stop->kind == STOP_INTERRUPT || stop->kind == STOP_GROUP;
+}
+
+static int run_to_call(struct thread *thread)
+{
+	return inject_run(thread, TRACE_SYSCALL, at_call, NULL);
 }
 
 /* Look for "syscall" in what the process may execute: the vDSO has one. */
@@ -80,6 +111,7 @@ int inject_begin(struct injection *injection, struct thread *thread)
 	*injection = (struct injection){
 		.thread = thread,
 		.at_entry = stands_at_entry(thread),
+		.at_exec = thread->stop.kind == STOP_EXEC,
 	};
 	/* Not permitted: then its filters judge our calls, too. */
 	if (thread->process->seccomp)
@@ -118,9 +150,9 @@ int inject_call(struct injection *injection, long number,
 
 	r = trace_set_regs(thread->tid, &regs);
 	if (r == 0 && !at_entry)
-		r = run_to(thread, STOP_SYSCALL);
+		r = run_to_call(thread);
 	if (r == 0)
-		r = run_to(thread, STOP_SYSCALL);
+		r = run_to_call(thread);
 	if (r == 0)
 		r = trace_get_regs(thread->tid, &regs);
 	*result = (int64_t)regs.rax;
@@ -146,7 +178,7 @@ static int reenter(struct injection *injection)
 	regs.rax = regs.orig_rax;
 	regs.orig_rax = (uint64_t)-1;
 	r = trace_set_regs(thread->tid, &regs);
-	return r < 0 ? r : run_to(thread, STOP_SYSCALL);
+	return r < 0 ? r : run_to_call(thread);
 }
 
 /*
@@ -160,11 +192,13 @@ static int trap_again(struct thread *thread)
 	int r = trace_interrupt(thread->tid);
 
 	if (r == 0)
-		r = run_to(thread, STOP_INTERRUPT);
-	if (r == 0 && (kind == STOP_INTERRUPT || kind == STOP_GROUP))
+		r = inject_run(thread, TRACE_SYSCALL, at_trap, NULL);
+	if (kind == STOP_INTERRUPT || kind == STOP_GROUP) {
 		thread->stop.kind =
 			thread->regroup ? STOP_GROUP : STOP_INTERRUPT;
-	thread->regroup = false;
+		thread->regroup = false;
+	}
+	thread->reinterrupt = false; /* the trap is its answer */
 	return r;
 }
 
@@ -174,6 +208,8 @@ int inject_end(struct injection *injection)
 	bool left = injection->used && !injection->at_entry;
 	int r = 0;
 
+	if (thread->stop.kind == STOP_EXEC && !injection->at_exec)
+		return 0; /* another program */
 	if (injection->used && injection->at_entry)
 		r = reenter(injection);
 	else if (injection->used)

@@ -19,7 +19,7 @@ struct injection {
 	struct thread *thread;
 	struct user_regs_struct saved;
 	uint64_t mask;
-	bool at_entry;
+	bool at_entry, at_exec;
 	bool used; /* the call that stood at its entry was replaced */
 };
 
@@ -31,6 +31,22 @@ int inject_call(struct injection *injection, long number,
 		const uint64_t args[6], int64_t *result) _must_check_;
 
 int inject_end(struct injection *injection) _must_check_;
+
+/*
+ * Resume a thread in the middle of an injection and wait for its next stop.
+ * What it must be given again later (a SIGSTOP, its group stop) is noted.
+ * -ESRCH also if another thread exec'ed: that stop is parked.
+ */
+int inject_resume(struct thread *thread, enum trace_resume how,
+		  struct stop *ret) _must_check_;
+
+/*
+ * The same until @arrived says so.  All signals are blocked, so what comes
+ * between is an interrupt of ours, job control, or what nothing blocks.
+ */
+int inject_run(struct thread *thread, enum trace_resume how,
+	       bool (*arrived)(const struct stop *stop, void *context),
+	       void *context) _must_check_;
 
 /* It is stopped where calls can be injected, and nothing is lost by them. */
 bool inject_possible(const struct thread *thread);

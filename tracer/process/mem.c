@@ -15,7 +15,8 @@ int mem_open(pid_t pid, int *ret)
 
 /*
  * The kernel says EIO both for an address that is not mapped and for a page
- * that may not be forced; 0 bytes mean that the address space is gone.
+ * that may not be forced, EINVAL for one that no offset can name; 0 bytes mean
+ * that the address space is gone.
  */
 static int result(ssize_t got)
 {
@@ -23,7 +24,7 @@ static int result(ssize_t got)
 		return 0;
 	if (got == 0)
 		return -ESRCH;
-	return errno == EIO ? -EFAULT : -errno;
+	return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
 }
 
 int mem_read(int fd, uint64_t addr, void *buffer, size_t size)

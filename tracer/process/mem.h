@@ -15,7 +15,7 @@
 
 int mem_open(pid_t pid, int *ret) _must_check_;
 
-/* All of @size bytes: 0, -EFAULT, -EIO (shared page, writing), -ESRCH. */
+/* All of @size bytes: 0, -EFAULT (also a shared page, writing), -ESRCH. */
 int mem_read(int fd, uint64_t addr, void *buffer, size_t size) _must_check_;
 int mem_write(int fd, uint64_t addr, const void *buffer,
 	      size_t size) _must_check_;

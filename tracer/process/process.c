@@ -97,6 +97,11 @@ int process_remap(struct process *process)
 	return symbols_update(process->symbols, maps);
 }
 
+void process_note_seccomp(struct process *process)
+{
+	process->seccomp = process_status(process->pid, "Seccomp", 10, 0) == 2;
+}
+
 int process_add(struct process *process, pid_t tid, struct thread **ret)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));

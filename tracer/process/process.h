@@ -106,6 +106,9 @@ DEFINE_CLEANUP(process)
 /* After an exec: another address space under the same pid. */
 int process_exec(struct process *process) _must_check_;
 
+/* Look whether it has seccomp filters by now. */
+void process_note_seccomp(struct process *process);
+
 /* Read the map again if it may have changed. */
 int process_remap(struct process *process) _must_check_;
 
@@ -121,6 +124,9 @@ static inline struct thread *process_thread(const struct process *process,
 
 /* Memory of the process as a callback; forces closed pages. */
 struct memory process_memory(struct process *process);
+
+/* After its exec: what we knew of it is no longer so. */
+void thread_forget(struct thread *thread);
 
 void thread_set_state(struct thread *thread, enum thread_state state);
 bool thread_is_stopped(const struct thread *thread);

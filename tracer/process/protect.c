@@ -25,25 +25,9 @@ enum { ENTRIES = PAGE / sizeof(struct entry) };
  * queue).  The thread will be put back before the instruction that raised it,
  * and raise it again: it may be lost here.
  */
-static int run_to_trap(struct thread *thread)
+static bool at_trap(const struct stop *stop, void *context)
 {
-	struct stop stop;
-	int r;
-
-	do {
-		r = trace_resume(thread->tid, TRACE_CONT, 0);
-		if (r == 0)
-			r = thread_wait(thread, &stop);
-		if (r < 0)
-			return r;
-		if (stop.kind == STOP_GROUP)
-			thread->regroup = true;
-		if (stop.kind == STOP_INTERRUPT)
-			thread->reinterrupt = true;
-		if (stop.kind == STOP_SIGNAL && stop.value == SIGSTOP)
-			thread->restop = true;
-	} while (stop.kind != STOP_SIGNAL || stop.value != SIGTRAP);
-	return 0;
+	return stop->kind == STOP_SIGNAL && stop->value == SIGTRAP;
 }
 
 /* An ignored SIGTRAP that is forced becomes the default one. */
@@ -73,7 +57,7 @@ static int run_loop(struct injection *injection, uint64_t list, size_t count)
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGTRAP));
 	if (r == 0)
-		r = run_to_trap(thread);
+		r = inject_run(thread, TRACE_CONT, at_trap, NULL);
 	return first_error(r, trace_set_mask(thread->tid, ~UINT64_C(0)));
 }
 

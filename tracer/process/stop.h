@@ -32,6 +32,12 @@ struct stop {
 	int status; /* as waitpid gave it */
 };
 
+/* The thread is no more. */
+static inline bool stop_is_end(const struct stop *stop)
+{
+	return stop->kind == STOP_EXITED || stop->kind == STOP_KILLED;
+}
+
 struct stop stop_classify(pid_t tid, int status);
 
 /*

@@ -27,6 +27,18 @@ bool thread_is_stopped(const struct thread *thread)
 	       thread->state == THREAD_PARKED;
 }
 
+void thread_forget(struct thread *thread)
+{
+	thread->comm[0] = '\0';
+	thread->last_call = -1;
+	thread->restarted = thread->grouped = thread->mask_known = false;
+	thread->call_deadline = 0;
+	thread->owed = 0;
+	thread->fs_base = thread->clear_tid = 0;
+	thread->altstack = thread->altstack_size = 0;
+	thread->rseq_known = false;
+}
+
 /*
  * Will not answer, and will not touch memory before it stops: sleeps in the
  * kernel where no interrupt reaches it (vfork, disk, network file system), or
@@ -61,7 +73,7 @@ int thread_wait(struct thread *thread, struct stop *stop)
 
 	if (r < 0)
 		return r == -ECHILD ? -ESRCH : r;
-	if (stop->kind != STOP_EXITED && stop->kind != STOP_KILLED)
+	if (!stop_is_end(stop))
 		return 0;
 	thread->stop = *stop;
 	thread_set_state(thread, THREAD_GONE);
@@ -72,7 +84,7 @@ static void park(struct thread *thread, const struct stop *stop)
 {
 	thread->stop = *stop;
 	thread->in_call = false;
-	if (stop->kind == STOP_EXITED || stop->kind == STOP_KILLED)
+	if (stop_is_end(stop))
 		thread_set_state(thread, THREAD_GONE);
 	else
 		thread_set_state(thread, THREAD_PARKED);
