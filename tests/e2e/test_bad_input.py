@@ -5,6 +5,7 @@
 import os
 import struct
 import sys
+import time
 import unittest
 
 import harness
@@ -23,6 +24,14 @@ assert libc.ptrace(%d, int(sys.argv[1]), None, None) == 0
 print("seized", flush=True)
 time.sleep(1000)
 """ % PTRACE_SEIZE
+
+# The main thread ends, another lives on.
+LEADERLESS = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+print("ready", flush=True)
+ctypes.CDLL(None).syscall(60, 0)
+"""
 
 
 def elf32(path):
@@ -174,6 +183,16 @@ class Attach(Bad):
             self.assertEqual(1, len(result.err.splitlines()),
                              text(result.err))
             self.assertRegex(text(result.err), r"user|uid|root")
+
+    def test_only_other_threads_live(self):
+        with running([sys.executable, "-c", LEADERLESS]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            for _ in range(1000):
+                if harness.thread_states(process.pid)[process.pid] == "Z":
+                    break
+                time.sleep(0.01)
+            self.refused([CLSATTACH, "-p", str(process.pid)], FAILED,
+                         "main thread", "clsrun")
 
     def test_already_traced(self):
         with running(["sleep", "1000"]) as sleep, \

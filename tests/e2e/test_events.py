@@ -77,6 +77,14 @@ class Counting(Case):
                           if value // 1000 in (1, 2, 3)
                           and value % 1000 < 4])
 
+    def test_main_thread_is_gone(self):
+        result, log = self.traced([target("main_exit")], "-w", "number",
+                                  "--every")
+        self.assertEqual((5, b"1001\n"),
+                         (result.status, result.out))
+        self.assertEqual({"number"},
+                         {a["component"]["name"] for a in log.accesses})
+
     def test_first_stays_first_when_armed_anew(self):
         _, log = self.traced([target("first")], "-w", "map:heap", "--first")
         pages = collections.Counter(number(a["addr"]) // 4096

@@ -103,6 +103,13 @@ int image_of(struct images *images, const struct mapping *mapping,
 	return 0;
 }
 
+void images_follow(struct images *images, pid_t tid)
+{
+	images->pid = tid;
+	for (struct image *image = images->first; image; image = image->next)
+		image->pid = tid;
+}
+
 void images_free(struct images *images)
 {
 	while (images->first) {

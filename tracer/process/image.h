@@ -45,6 +45,9 @@ int image_of(struct images *images, const struct mapping *mapping,
 	     struct image **ret) _must_check_;
 void images_free(struct images *images);
 
+/* Files are opened through this thread's /proc from now on. */
+void images_follow(struct images *images, pid_t tid);
+
 /* Its symbols; empty if there are none or no memory. */
 const struct elf_table *image_table(struct image *image);
 

@@ -227,6 +227,11 @@ int symbols_update(struct symbols *symbols, const struct maps *maps)
 	return 0;
 }
 
+void symbols_follow(struct symbols *symbols, pid_t tid)
+{
+	images_follow(&symbols->images, tid);
+}
+
 int symbols_new(pid_t pid, struct symbols **ret)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));

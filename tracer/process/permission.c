@@ -57,6 +57,26 @@ static int explain_kind(pid_t pid, const struct status *target,
 	return 0;
 }
 
+/* 'Z' is the state of the main thread. */
+static int explain_ended(pid_t pid, const struct status *target,
+			 struct error *err)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (!stat(path, &st) && st.st_nlink > 3) /* itself, "..", one thread */
+		return error_set(err, -ESRCH,
+				 "the main thread of process %d (%s) has ended "
+				 "and only others live on: such a process can "
+				 "be traced from its start, with clsrun",
+				 pid, target->name);
+	return error_set(err, -ESRCH,
+			 "process %d (%s) has ended already: it is a "
+			 "zombie that its parent did not wait for",
+			 pid, target->name);
+}
+
 /* What no permission changes. */
 static int explain_certain(pid_t pid, const struct status *target,
 			   struct error *err)
@@ -70,10 +90,7 @@ static int explain_certain(pid_t pid, const struct status *target,
 				 "process, all of its threads are traced",
 				 pid, target->name, target->tgid);
 	if (target->state == 'Z' || target->state == 'X')
-		return error_set(err, -ESRCH,
-				 "process %d (%s) has ended already: it is a "
-				 "zombie that its parent did not wait for",
-				 pid, target->name);
+		return explain_ended(pid, target, err);
 	if (target->kernel_thread)
 		return error_set(err, -EPERM,
 				 "process %d (%s) is a thread of the kernel, "

@@ -13,7 +13,7 @@ int process_new(pid_t pid, struct process **ret)
 
 	if (!process)
 		return -ENOMEM;
-	process->pid = pid;
+	process->pid = process->proc = pid;
 	process->maps_stale = true;
 
 	r = mem_open(pid, &process->mem);
@@ -53,6 +53,7 @@ int process_exec(struct process *process)
 	if (r < 0)
 		return r;
 
+	process->proc = process->pid;
 	process->maps_stale = true;
 	process->syscall_insn = 0;
 	process->scratch = (struct scratch){ 0 };
@@ -76,6 +77,26 @@ static bool same(const struct maps *a, const struct maps *b)
 	return true;
 }
 
+/* A leader that has ended has no map; those of its threads that live have. */
+static int read_maps(struct process *process, struct maps **ret)
+{
+	int r = maps_read(process->proc, ret, NULL);
+
+	table_for_each(&process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		if (r == 0 && (*ret)->count)
+			return 0;
+		if (r == 0)
+			maps_free(*ret);
+		process->proc = thread->tid;
+		symbols_follow(process->symbols, process->proc);
+		r = maps_read(process->proc, ret, NULL);
+	}
+	return r;
+}
+
 int process_remap(struct process *process)
 {
 	struct maps *maps;
@@ -83,7 +104,7 @@ int process_remap(struct process *process)
 
 	if (!process->maps_stale)
 		return 0;
-	r = maps_read(process->pid, &maps, NULL);
+	r = read_maps(process, &maps);
 	if (r < 0)
 		return r;
 	process->maps_stale = false;

@@ -83,6 +83,7 @@ struct scratch {
 
 struct process {
 	pid_t pid;
+	pid_t proc; /* whose files in /proc are read: a thread that lives */
 	int mem;
 	unsigned long options; /* of ptrace, TRACE_* */
 	bool seccomp;	       /* it has filters of its own */

@@ -46,6 +46,9 @@ int symbols_new(pid_t pid, struct symbols **ret) _must_check_;
 void symbols_free(struct symbols *symbols);
 DEFINE_CLEANUP(symbols)
 
+/* Its files are looked up through this thread's /proc from now on. */
+void symbols_follow(struct symbols *symbols, pid_t tid);
+
 /* Take over a new snapshot; modules that stay keep their tables. */
 int symbols_update(struct symbols *symbols,
 		   const struct maps *maps) _must_check_;
