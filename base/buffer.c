@@ -16,18 +16,18 @@ void buffer_clear(struct buffer *buffer)
 	buffer->failed = false;
 }
 
-static bool buffer_reserve(struct buffer *buffer, size_t size)
+char *buffer_grow(struct buffer *buffer, size_t size)
 {
 	size_t capacity = buffer->capacity ? buffer->capacity : 256;
 	char *data;
 
 	if (buffer->failed)
-		return false;
+		return NULL;
 	if (size <= buffer->capacity - buffer->size)
-		return true;
+		return buffer->data + buffer->size;
 	if (size > SIZE_MAX / 4) {
 		buffer->failed = true;
-		return false;
+		return NULL;
 	}
 
 	while (capacity - buffer->size < size)
@@ -35,18 +35,20 @@ static bool buffer_reserve(struct buffer *buffer, size_t size)
 	data = realloc(buffer->data, capacity);
 	if (!data) {
 		buffer->failed = true;
-		return false;
+		return NULL;
 	}
 	buffer->data = data;
 	buffer->capacity = capacity;
-	return true;
+	return data + buffer->size;
 }
 
 void buffer_append(struct buffer *buffer, const void *data, size_t size)
 {
-	if (size == 0 || !buffer_reserve(buffer, size))
+	char *to = size ? buffer_room(buffer, size) : NULL;
+
+	if (!to)
 		return;
-	memcpy(buffer->data + buffer->size, data, size);
+	memcpy(to, data, size);
 	buffer->size += size;
 }
 
@@ -63,7 +65,7 @@ void buffer_format(struct buffer *buffer, const char *format, ...)
 	va_start(args, format);
 	length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	if (length < 0 || !buffer_reserve(buffer, (size_t)length + 1))
+	if (length < 0 || !buffer_room(buffer, (size_t)length + 1))
 		return;
 
 	va_start(args, format);

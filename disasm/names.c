@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <capstone/capstone.h>
 #include <errno.h>
+#include <string.h>
 
 #include "disasm/insn.h"
+
+enum { CACHED = 512 };
+
+/* The same few instructions are asked for again and again. */
+struct cached {
+	uint64_t ip;
+	uint8_t length; /* 0: none */
+	uint8_t bytes[INSN_BYTES];
+	char text[INSN_TEXT];
+};
 
 struct insn_names {
 	csh handle;
 	cs_insn *buffer;
+	struct cached cached[CACHED];
 };
 
 int insn_names_new(struct insn_names **ret)
@@ -45,8 +57,8 @@ static void put_bytes(const struct insn *insn, char text[INSN_TEXT])
 			       i ? "," : "", insn->bytes[i]);
 }
 
-void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
-	       char text[INSN_TEXT])
+static void disassemble(struct insn_names *names, const struct insn *insn,
+			uint64_t ip, char text[INSN_TEXT])
 {
 	const uint8_t *code = insn->bytes;
 	size_t size = insn->length;
@@ -58,4 +70,19 @@ void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
 	}
 	snprintf(text, INSN_TEXT, "%.31s%s%.127s", names->buffer->mnemonic,
 		 names->buffer->op_str[0] ? " " : "", names->buffer->op_str);
+}
+
+void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
+	       char text[INSN_TEXT])
+{
+	struct cached *cached = &names->cached[(ip ^ ip >> 9) % CACHED];
+
+	if (cached->ip != ip || cached->length != insn->length ||
+	    memcmp(cached->bytes, insn->bytes, insn->length) != 0) {
+		cached->ip = ip;
+		cached->length = insn->length;
+		memcpy(cached->bytes, insn->bytes, insn->length);
+		disassemble(names, insn, ip, cached->text);
+	}
+	memcpy(text, cached->text, strlen(cached->text) + 1);
 }

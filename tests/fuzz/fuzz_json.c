@@ -124,7 +124,8 @@ static void try_record(struct input *input, char *const text[8])
 		.new = new,
 		.syscall = input_byte(input) & 1 ? text[6] : NULL,
 		.component = { .kind = input_byte(input) & 1 ? "object"
-							     : text[2],
+							     : "block",
+			       .runtime = text[2][0] ? "c++" : "",
 			       .name = text[3],
 			       .member = text[7],
 			       .start = input_word(input),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "tracer/component/runtime.h"
@@ -115,18 +116,33 @@ static bool is_better(const struct component *a, const struct component *b)
 	return a->confidence > b->confidence;
 }
 
+/* Most of a component is room for long names. */
+static void clear(struct component *component)
+{
+	memset(component, 0, offsetof(struct component, name));
+	component->name[0] = component->member[0] = '\0';
+}
+
+static void copy(struct component *to, const struct component *from)
+{
+	memcpy(to, from, offsetof(struct component, name));
+	strcpy(to->name, from->name);
+	strcpy(to->member, from->member);
+}
+
 void resolver_resolve(struct resolver *resolver, const struct query *query,
 		      struct component *ret)
 {
-	memset(ret, 0, sizeof(*ret));
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
-		struct component component = { 0 };
+	struct component component;
 
+	clear(ret);
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
 		if (!resolver->open[i])
 			continue;
+		clear(&component);
 		runtimes[i]->resolve(resolver->state[i], query, &component);
 		if (is_better(&component, ret))
-			*ret = component;
+			copy(ret, &component);
 		if (ret->confidence == CONFIDENCE_EXACT)
 			return;
 	}

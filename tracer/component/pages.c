@@ -55,14 +55,10 @@ int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size)
 		uint64_t offset = addr % PAGE;
 		size_t part = min_u64(size, PAGE - offset);
 		const uint8_t *bytes = page(pages, addr - offset);
-		int r = 0;
 
-		if (bytes)
-			memcpy(to, bytes + offset, part);
-		else
-			r = memory_read(pages->memory, addr, to, part);
-		if (r < 0)
-			return r;
+		if (!bytes)
+			return -EFAULT;
+		memcpy(to, bytes + offset, part);
 		to += part;
 		addr += part;
 		size -= part;

@@ -4,8 +4,7 @@
 /*
  * pages - the target's memory, each page read once per stop
  *
- * A small direct-mapped cache.  Where a whole page cannot be had the bytes
- * asked for are read alone.
+ * A small direct-mapped cache, also of what cannot be read.
  */
 
 #include "base/memory.h"
@@ -27,7 +26,7 @@ struct pages *pages_new(const struct memory *memory);
 void pages_free(struct pages *pages);
 void pages_forget(struct pages *pages);
 
-/* As memory_read(). */
+/* 0, or -EFAULT. */
 int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size);
 
 /* @count words of 8 bytes; false if they cannot be read. */

@@ -28,7 +28,10 @@ struct event_frame {
 	const char *module;
 };
 
-/* The logical component; strings may be NULL or empty: then left out. */
+/*
+ * The logical component; strings may be NULL or empty: then left out.  Only
+ * name and member may hold any bytes, the others are plain words of ours.
+ */
 struct event_component {
 	const char *kind;
 	const char *runtime;

@@ -6,66 +6,6 @@
 
 static const char digits[] = "0123456789abcdef";
 
-/*
- * A line is some hundred tiny appends, and there may be a line for every
- * access: where the bytes fit, they are stored right here.
- */
-static inline void put(struct json *json, const void *data, size_t size)
-{
-	struct buffer *out = json->out;
-
-	if (out->failed || size > out->capacity - out->size) {
-		buffer_append(out, data, size);
-		return;
-	}
-	memcpy(out->data + out->size, data, size);
-	out->size += size;
-}
-
-static inline void put_char(struct json *json, char c)
-{
-	put(json, &c, 1);
-}
-
-/* What stands before a value: a comma if one came before it, and its key. */
-static void json_key(struct json *json, const char *key)
-{
-	if (json->comma)
-		put_char(json, ',');
-	json->comma = true;
-	if (!key)
-		return;
-	put_char(json, '"');
-	put(json, key, strlen(key));
-	put(json, "\":", 2);
-}
-
-void json_open(struct json *json, const char *key)
-{
-	json_key(json, key);
-	put_char(json, '{');
-	json->comma = false;
-}
-
-void json_close(struct json *json)
-{
-	put_char(json, '}');
-	json->comma = true;
-}
-
-void json_array(struct json *json, const char *key)
-{
-	json_key(json, key);
-	put_char(json, '[');
-	json->comma = false;
-}
-
-void json_end(struct json *json)
-{
-	put_char(json, ']');
-	json->comma = true;
-}
-
 /* 10xxxxxx, and inside the bounds that the byte before it left. */
 static bool continues(uint8_t byte, uint8_t low, uint8_t high)
 {
@@ -113,7 +53,7 @@ static void json_escape(struct json *json, unsigned unit)
 			      digits[unit >> 4 & 15],
 			      digits[unit & 15] };
 
-	put(json, text, sizeof(text));
+	buffer_append(json->out, text, sizeof(text));
 }
 
 static bool is_plain(uint8_t byte)
@@ -154,81 +94,130 @@ static size_t json_character(struct json *json, const uint8_t *text,
 	if (length == 2 && text[0] == 0xc2 && text[1] < 0xa0)
 		json_escape(json, text[1]);
 	else if (length > 1)
-		put(json, text, length);
+		buffer_append(json->out, (const char *)text, length);
 	else if (text[0] == '\n')
-		put(json, "\\n", 2);
+		buffer_append(json->out, "\\n", 2);
 	else if (text[0] == '\t')
-		put(json, "\\t", 2);
+		buffer_append(json->out, "\\t", 2);
 	else if (text[0] < 0x20)
 		json_escape(json, text[0]);
 	else
-		put(json, (char[]){ '\\', (char)text[0] }, 2);
+		buffer_append(json->out, (char[]){ '\\', (char)text[0] }, 2);
 	return length;
+}
+
+/* Bytes at the start of @text that stand for themselves. */
+static size_t plain_length(const uint8_t *text, size_t size)
+{
+	size_t end = 0;
+
+	while (size - end >= 8 && are_plain(text + end))
+		end += 8;
+	while (end < size && is_plain(text[end]))
+		end++;
+	return end;
 }
 
 void json_bytes(struct json *json, const char *key, const char *value,
 		size_t size)
 {
 	const uint8_t *text = (const uint8_t *)value;
-	size_t done = 0;
+	size_t done = value ? plain_length(text, size) : 0;
+	char *to = value ? json_begin(json, key, done + 2) : NULL;
 
-	if (!value)
+	if (!to)
 		return;
-	json_key(json, key);
-	put_char(json, '"');
+	*to++ = '"';
+	memcpy(to, text, done);
+	buffer_take(json->out, to + done);
 	while (done < size) {
-		size_t end = done;
+		size_t end = plain_length(text + done, size - done);
 
-		while (size - end >= 8 && are_plain(text + end))
-			end += 8;
-		while (end < size && is_plain(text[end]))
-			end++;
-		put(json, text + done, end - done);
-		done = end;
+		buffer_append(json->out, text + done, end);
+		done += end;
 		if (done < size)
 			done += json_character(json, text + done, size - done);
 	}
-	put_char(json, '"');
+	buffer_char(json->out, '"');
 }
 
-void json_string(struct json *json, const char *key, const char *value)
-{
-	if (value)
-		json_bytes(json, key, value, strlen(value));
-}
-
-/* Decimal digits of @value at the end of @text; returns where they begin. */
+/* Two digits at a time; returns where they begin. */
 static char *decimal(char *end, uint64_t value)
 {
-	do {
-		*--end = digits[value % 10];
-		value /= 10;
-	} while (value);
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324"
+		"25262728293031323334353637383940414243444546474849"
+		"50515253545556575859606162636465666768697071727374"
+		"75767778798081828384858687888990919293949596979899";
+
+	while (value >= 100) {
+		end -= 2;
+		memcpy(end, pairs + value % 100 * 2, 2);
+		value /= 100;
+	}
+	if (value < 10) {
+		*--end = digits[value];
+		return end;
+	}
+	end -= 2;
+	memcpy(end, pairs + value * 2, 2);
 	return end;
 }
 
-void json_number(struct json *json, const char *key, uint64_t value)
+char *json_put_number(char *to, uint64_t value)
 {
 	char text[20];
 	char *end = text + sizeof(text);
 	char *start = decimal(end, value);
 
-	json_key(json, key);
-	put(json, start, (size_t)(end - start));
+	memcpy(to, start, (size_t)(end - start));
+	return to + (end - start);
 }
 
-void json_integer(struct json *json, const char *key, int64_t value)
+char *json_put_integer(char *to, int64_t value)
 {
-	char text[21];
-	char *end = text + sizeof(text);
-	uint64_t magnitude = (uint64_t)value;
-	char *start;
+	if (value >= 0)
+		return json_put_number(to, (uint64_t)value);
+	*to++ = '-';
+	return json_put_number(to, -(uint64_t)value);
+}
 
-	start = decimal(end, value < 0 ? -magnitude : magnitude);
-	if (value < 0)
-		*--start = '-';
-	json_key(json, key);
-	put(json, start, (size_t)(end - start));
+/* The lowest @nibbles of @value. */
+static char *put_hex(char *to, uint64_t value, unsigned nibbles)
+{
+	memcpy(to, "\"0x", 3);
+	to += 3;
+	while (nibbles--)
+		*to++ = digits[value >> nibbles * 4 & 15];
+	*to++ = '"';
+	return to;
+}
+
+char *json_put_address(char *to, uint64_t value)
+{
+	unsigned bits = value ? 64 - (unsigned)__builtin_clzll(value) : 1;
+
+	return put_hex(to, value, (bits + 3) / 4);
+}
+
+char *json_put_value(char *to, uint64_t value, unsigned size)
+{
+	return put_hex(to, value, 2 * size);
+}
+
+char *json_put_time(char *to, const struct timespec *time)
+{
+	char text[32];
+	char *end = text + sizeof(text);
+	char *start = decimal(end, (uint64_t)time->tv_nsec + 1000000000);
+
+	*start = '.'; /* in the place of the 1 that kept the zeros */
+	start = decimal(start, (uint64_t)time->tv_sec);
+	*to++ = '"';
+	memcpy(to, start, (size_t)(end - start));
+	to += end - start;
+	*to++ = '"';
+	return to;
 }
 
 void json_real(struct json *json, const char *key, double value)
@@ -236,6 +225,7 @@ void json_real(struct json *json, const char *key, double value)
 	char text[64];
 	size_t size = 0;
 	int length;
+	char *to;
 
 	if (!isfinite(value))
 		return;
@@ -250,71 +240,25 @@ void json_real(struct json *json, const char *key, double value)
 		else if (size == 0 || text[size - 1] != '.')
 			text[size++] = '.';
 	}
-	json_key(json, key);
-	put(json, text, size);
-}
-
-void json_bool(struct json *json, const char *key, bool value)
-{
-	json_key(json, key);
-	put(json, value ? "true" : "false", value ? 4 : 5);
-}
-
-void json_address(struct json *json, const char *key, uint64_t value)
-{
-	char text[20] = "\"0x";
-	unsigned nibbles = 1;
-	size_t size = 3;
-
-	while (nibbles < 16 && value >> nibbles * 4)
-		nibbles++;
-	while (nibbles--)
-		text[size++] = digits[value >> nibbles * 4 & 15];
-	text[size++] = '"';
-	json_key(json, key);
-	put(json, text, size);
-}
-
-void json_value(struct json *json, const char *key, uint64_t value,
-		unsigned size)
-{
-	char text[20] = "\"0x";
-	size_t used = 3;
-
-	for (unsigned i = 2 * size; i-- > 0;)
-		text[used++] = digits[value >> i * 4 & 15];
-	text[used++] = '"';
-	json_key(json, key);
-	put(json, text, used);
+	to = json_begin(json, key, size);
+	if (!to)
+		return;
+	memcpy(to, text, size);
+	buffer_take(json->out, to + size);
 }
 
 void json_hex(struct json *json, const char *key, const uint8_t *bytes,
 	      size_t size)
 {
-	json_key(json, key);
-	put_char(json, '"');
+	char *to = json_begin(json, key, 2 * size + 2);
+
+	if (!to)
+		return;
+	*to++ = '"';
 	for (size_t i = 0; i < size; i++) {
-		const char pair[] = { digits[bytes[i] >> 4],
-				      digits[bytes[i] & 15] };
-
-		put(json, pair, sizeof(pair));
+		*to++ = digits[bytes[i] >> 4];
+		*to++ = digits[bytes[i] & 15];
 	}
-	put_char(json, '"');
-}
-
-void json_time(struct json *json, const char *key, const struct timespec *time)
-{
-	char text[32];
-	char *end = text + sizeof(text);
-	char *start = end;
-	uint64_t nanoseconds = (uint64_t)time->tv_nsec;
-
-	*--start = '"';
-	for (int i = 0; i < 9; i++, nanoseconds /= 10)
-		*--start = digits[nanoseconds % 10];
-	*--start = '.';
-	start = decimal(start, (uint64_t)time->tv_sec);
-	*--start = '"';
-	json_key(json, key);
-	put(json, start, (size_t)(end - start));
+	*to++ = '"';
+	buffer_take(json->out, to);
 }

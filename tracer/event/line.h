@@ -16,7 +16,7 @@ static inline void line_open(struct json *json, struct buffer *out,
 {
 	*json = (struct json){ .out = out };
 	json_open(json, NULL);
-	json_string(json, "type", type);
+	json_word(json, "type", type);
 }
 
 static inline void line_close(struct json *json)
@@ -31,6 +31,14 @@ static inline void line_text(struct json *json, const char *key,
 {
 	if (text && *text)
 		json_string(json, key, text);
+}
+
+/* The same for a string of our own. */
+static inline void line_word(struct json *json, const char *key,
+			     const char *word)
+{
+	if (word && *word)
+		json_word(json, key, word);
 }
 
 /* @strings is NULL-terminated; none at all gives an empty array. */

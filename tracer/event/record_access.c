@@ -51,12 +51,12 @@ static void record_instruction(struct json *json,
 static void record_by(struct json *json, const struct event_access *access)
 {
 	if (access->syscall) {
-		json_string(json, "by", "kernel");
+		json_word(json, "by", "kernel");
 		json_string(json, "syscall", access->syscall);
 		return;
 	}
-	json_string(json, "by", "user");
-	line_text(json, "how", access->how);
+	json_word(json, "by", "user");
+	line_word(json, "how", access->how);
 }
 
 static void record_component(struct json *json,
@@ -65,8 +65,8 @@ static void record_component(struct json *json,
 	if (!component->kind || !*component->kind)
 		return;
 	json_open(json, "component");
-	json_string(json, "kind", component->kind);
-	line_text(json, "runtime", component->runtime);
+	json_word(json, "kind", component->kind);
+	line_word(json, "runtime", component->runtime);
 	line_text(json, line_name_key(component->kind), component->name);
 	line_text(json, "member", component->member);
 	if (component->start) {
@@ -75,8 +75,8 @@ static void record_component(struct json *json,
 	}
 	if (component->size)
 		json_number(json, "size", component->size);
-	line_text(json, "how", component->how);
-	line_text(json, "confidence", component->confidence);
+	line_word(json, "how", component->how);
+	line_word(json, "confidence", component->confidence);
 	json_close(json);
 }
 
@@ -128,7 +128,7 @@ void record_access(struct buffer *out, const struct event_access *access)
 	json_integer(&json, "tid", access->tid);
 	line_text(&json, "comm", access->comm);
 
-	json_string(&json, "op", op_name(access->op));
+	json_word(&json, "op", op_name(access->op));
 	json_address(&json, "addr", access->addr);
 	json_number(&json, "size", access->size);
 	if (access->count > 1)
