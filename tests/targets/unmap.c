@@ -25,8 +25,8 @@ int main(void)
 	expect(munmap((void *)(p + 5 * SIZE), SIZE) == 0);
 	for (int i = 3; i < PAGES; i++)
 		sum += i == 5 ? 0 : p[i * SIZE];
-	expect(mprotect((void *)(p + 3 * SIZE), SIZE,
-			PROT_READ | PROT_WRITE) == 0);
+	expect(mprotect((void *)(p + 3 * SIZE), SIZE, PROT_READ | PROT_WRITE) ==
+	       0);
 	p[3 * SIZE] = 1;
 	printf("%d %d\n", sum, p[3 * SIZE]);
 	return 0;
