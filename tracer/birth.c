@@ -4,6 +4,7 @@
 #include <linux/kcmp.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -45,69 +46,72 @@ static bool shares_memory(const struct thread *parent, pid_t child)
 	return r < 0 ? flags_share(parent) : r == 0;
 }
 
-/*
- * A page that was dropped between the fork and now is closed in the child and
- * open in the parent.
- */
-static int open_dropped(struct session *session, struct injection *injection,
-			struct process *child, const struct range *range)
+/* Personalities may add PROT_EXEC to what mprotect(2) is asked for. */
+enum { RIGHTS = PROT_READ | PROT_WRITE };
+
+/* The rights that a page of the parent has by now; -1: it has no such page. */
+static int prot_in_parent(const struct session *session, uint64_t at)
 {
-	int closed = guard_closed_prot(&session->guard, (int)range->tag);
-	const struct mapping *m;
-	uint64_t at = range->start;
-	int r = 0;
+	const struct mapping *m = maps_find(session->process->maps, at);
 
-	while (r == 0 && (m = maps_above(child->maps, at)) &&
-	       m->start < range->end) {
-		const struct mapping *parent;
+	return m ? m->prot : -1;
+}
 
-		at = max_u64(m->start, range->start);
-		parent = maps_find(session->process->maps, at);
-		if (m->prot == closed && parent &&
-		    parent->prot == (int)range->tag)
-			r = inject_protect(injection, at,
-					   min_u64(m->end, range->end),
-					   (int)range->tag);
-		at = m->end;
+/*
+ * What is closed in the child of @range, whose tag is the program's rights.
+ * The child's map may have holes where the parent has memory by now, and one
+ * mprotect(2) would stop there.  @dropped: it was given up between the fork
+ * and now, and is open in the parent.
+ */
+static int open_closed(struct session *session, struct injection *injection,
+		       const struct range *range, bool dropped)
+{
+	const struct maps *maps = injection->thread->process->maps;
+	const struct mapping *m, *stop = maps->mapping + maps->count;
+	int prot = (int)range->tag, r = 0;
+	int closed = guard_closed_prot(&session->guard, prot);
+
+	m = maps_above(maps, range->start);
+	for (; r == 0 && m && m < stop && m->start < range->end; m++) {
+		uint64_t at = max_u64(m->start, range->start);
+
+		if ((m->prot ^ closed) & RIGHTS || closed == prot ||
+		    (dropped && prot_in_parent(session, at) != prot))
+			continue;
+		/* Sealed, say: nothing that could be done. */
+		r = inject_protect(injection, at, min_u64(m->end, range->end),
+				   prot);
+		r = r == -ESRCH ? r : 0;
 	}
 	return r;
 }
 
-static int open_all_dropped(struct session *session,
-			    struct injection *injection, struct process *child)
+static int open_all_closed(struct session *session, struct injection *injection,
+			   const struct ranges *pages)
 {
 	const struct ranges *dropped = &session->guard.dropped;
-	int r = 0;
+	int r = process_remap(injection->thread->process);
 
-	if (!dropped->count)
-		return 0;
-	session->process->maps_stale = true;
-	r = process_remap(session->process);
-	if (r == 0)
-		r = process_remap(child);
+	if (r == 0 && dropped->count) {
+		session->process->maps_stale = true;
+		r = process_remap(session->process);
+	}
 	for (size_t i = 0; r == 0 && i < dropped->count; i++)
-		r = open_dropped(session, injection, child, &dropped->range[i]);
+		r = open_closed(session, injection, &dropped->range[i], true);
+	for (size_t i = 0; r == 0 && i < pages->count; i++)
+		r = open_closed(session, injection, &pages->range[i], false);
 	return r;
 }
 
 /* A copy of ours is in the child, too: pages closed, scratch memory. */
-static int clean_child(struct session *session, struct process *child,
-		       struct thread *thread, const struct ranges *pages)
+static int clean_child(struct session *session, struct thread *thread,
+		       const struct ranges *pages)
 {
 	struct injection injection;
 	int r = inject_begin(&injection, thread);
 
-	for (size_t i = 0; r == 0 && i < pages->count; i++) {
-		const struct range *range = &pages->range[i];
-		int e = inject_protect(&injection, range->start, range->end,
-				       (int)range->tag);
-
-		/* Unmapped since, or not inherited (MADV_DONTFORK). */
-		if (e == -ESRCH)
-			r = e;
-	}
 	if (r == 0)
-		(void)!open_all_dropped(session, &injection, child);
+		r = open_all_closed(session, &injection, pages);
 	if (r == 0)
 		r = inject_unscratch(&injection);
 	return first_error(r, inject_end(&injection));
@@ -130,7 +134,7 @@ static void release_child(struct session *session, pid_t tid,
 	thread->stop = (struct stop){ .tid = tid, .kind = STOP_INTERRUPT };
 	thread_set_state(thread, THREAD_STOPPED);
 	if (child->scratch.start || pages->count)
-		(void)!clean_child(session, child, thread, pages);
+		(void)!clean_child(session, thread, pages);
 	trace_detach(tid, 0);
 }
 
