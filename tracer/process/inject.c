@@ -11,10 +11,10 @@ enum { RESTART_FIRST = -516, RESTART_LAST = -512 };
 
 enum { STOPS_MAX = 4096 }; /* on the way to the one that is awaited */
 
-int inject_resume(struct thread *thread, enum trace_resume how,
+static int resume(struct thread *thread, enum trace_resume how, int signal,
 		  struct stop *ret)
 {
-	int r = trace_resume(thread->tid, how, 0);
+	int r = trace_resume(thread->tid, how, signal);
 
 	if (r == 0)
 		r = thread_wait(thread, ret);
@@ -32,19 +32,48 @@ int inject_resume(struct thread *thread, enum trace_resume how,
 	return -ESRCH;
 }
 
+int inject_resume(struct thread *thread, enum trace_resume how,
+		  struct stop *ret)
+{
+	return resume(thread, how, 0, ret);
+}
+
+/*
+ * A fault that was queued behind an interrupt of ours may be told before one
+ * that we wait for, though it is blocked: dequeue_synchronous_signal() takes
+ * the first in the queue.  It has changed mask and disposition, so whoever
+ * handles it must hear of it: a blocked signal that is given to the thread is
+ * queued again.
+ */
+static int to_queue_again(const struct thread *thread, const struct stop *stop)
+{
+	const uint64_t faults = signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
+				signal_bit(SIGFPE) | signal_bit(SIGILL);
+	siginfo_t info;
+	uint64_t mask;
+
+	if (stop->kind != STOP_SIGNAL || !(signal_bit(stop->value) & faults) ||
+	    trace_get_siginfo(thread->tid, &info) < 0 || info.si_code <= 0 ||
+	    trace_get_mask(thread->tid, &mask) < 0)
+		return 0;
+	return mask & signal_bit(stop->value) ? stop->value : 0;
+}
+
 int inject_run(struct thread *thread, enum trace_resume how,
 	       bool (*arrived)(const struct stop *stop, void *context),
 	       void *context)
 {
 	struct stop stop;
+	int signal = 0;
 
 	for (int i = 0; i < STOPS_MAX; i++) {
-		int r = inject_resume(thread, how, &stop);
+		int r = resume(thread, how, signal, &stop);
 
 		if (r < 0)
 			return r;
 		if (arrived(&stop, context))
 			return 0;
+		signal = to_queue_again(thread, &stop);
 		if (stop.kind == STOP_INTERRUPT)
 			thread->reinterrupt = true;
 	}

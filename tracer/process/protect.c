@@ -19,12 +19,6 @@ struct entry {
 
 enum { ENTRIES = PAGE / sizeof(struct entry) };
 
-/*
- * A fault that was queued behind an interrupt of ours comes before the trap,
- * though it is blocked (dequeue_synchronous_signal() takes the first in the
- * queue).  The thread will be put back before the instruction that raised it,
- * and raise it again: it may be lost here.
- */
 static bool at_trap(const struct stop *stop, void *context)
 {
 	return stop->kind == STOP_SIGNAL && stop->value == SIGTRAP;
