@@ -28,6 +28,23 @@ static int hold(struct session *session, enum hold how)
 	return r;
 }
 
+/*
+ * A fault of ours that is not handled yet has changed mask and disposition if
+ * SIGSEGV was blocked: they would be learnt wrong.
+ */
+static bool faults_pend(const struct session *session)
+{
+	table_for_each(&session->process->threads, s)
+	{
+		const struct thread *thread = s->value;
+
+		if (thread_is_stopped(thread) &&
+		    (fault_waits(thread) || fault_is_told(session, thread)))
+			return true;
+	}
+	return false;
+}
+
 static void learn_masks(struct process *process)
 {
 	table_for_each(&process->threads, s)
@@ -132,6 +149,8 @@ int session_arm(struct session *session, struct thread *injector)
 		injector = inject_thread(session->process);
 	if (r == 0 && !injector)
 		return -EAGAIN;
+	if (session->phase == PHASE_RESTING && faults_pend(session))
+		return first_error(r, -EAGAIN);
 	if (session->phase != PHASE_ARMED)
 		learn_masks(session->process);
 	process_note_seccomp(session->process);

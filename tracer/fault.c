@@ -297,3 +297,24 @@ int session_fault(struct session *session, struct thread *thread,
 			    decoded->result == 0 ? &decoded->insn : NULL, info,
 			    &regs);
 }
+
+bool fault_waits(const struct thread *thread)
+{
+	/* A blocked one is no fault: the kernel lifts the block for those. */
+	return thread->stop.kind != STOP_SIGNAL &&
+	       process_status(thread->tid, "SigPnd", 16, 0) &
+		       ~process_status(thread->tid, "SigBlk", 16, 0) &
+		       signal_bit(SIGSEGV);
+}
+
+bool fault_is_told(const struct session *session, const struct thread *thread)
+{
+	siginfo_t info;
+
+	return thread->stop.kind == STOP_SIGNAL &&
+	       thread->stop.value == SIGSEGV &&
+	       trace_get_siginfo(thread->tid, &info) == 0 && info.si_code > 0 &&
+	       (entry_reached(session, &info) ||
+		guard_was_closed(&session->guard,
+				 (uint64_t)(uintptr_t)info.si_addr));
+}

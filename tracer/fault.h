@@ -35,3 +35,12 @@ struct memory fault_memory(struct session *session);
 /* May the program itself access [addr, addr+size) like this (PROT_*)? */
 bool fault_allowed(struct session *session, uint64_t addr, uint64_t size,
 		   int prot);
+
+/*
+ * A fault may be queued behind an interrupt, which is told before a signal:
+ * the thread stands still, but its fault will be told only when it goes on.
+ */
+bool fault_waits(const struct thread *thread);
+
+/* Stopped by a fault on a page of ours that nobody has handled yet. */
+bool fault_is_told(const struct session *session, const struct thread *thread);

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
+#include "tracer/fault.h"
 #include "tracer/session.h"
 
 enum { RESTART_BLOCK = -516 };
@@ -54,37 +55,12 @@ static void settle_call(struct session *session, struct thread *thread)
 		(void)!remake_call(session, thread);
 }
 
-/*
- * A fault on a page that was closed may be queued behind an interrupt, which
- * is told before a signal: it would kill the thread when we are gone.
- */
-static bool fault_waits(const struct thread *thread)
-{
-	return thread->stop.kind != STOP_SIGNAL &&
-	       process_status(thread->tid, "SigPnd", 16, 0) &
-		       signal_bit(SIGSEGV);
-}
-
-/* Stopped by a fault on a page of ours. */
-static bool stands_at_fault(const struct session *session,
-			    const struct thread *thread)
-{
-	siginfo_t info;
-
-	return thread->stop.kind == STOP_SIGNAL &&
-	       thread->stop.value == SIGSEGV &&
-	       trace_get_siginfo(thread->tid, &info) == 0 && info.si_code > 0 &&
-	       (entry_reached(session, &info) ||
-		guard_was_closed(&session->guard,
-				 (uint64_t)(uintptr_t)info.si_addr));
-}
-
 static bool needs_scratch(const struct session *session,
 			  const struct thread *thread)
 {
 	return thread->call ||
 	       (thread_is_stopped(thread) &&
-		(stands_at_fault(session, thread) || fault_waits(thread)));
+		(fault_is_told(session, thread) || fault_waits(thread)));
 }
 
 /*
@@ -135,7 +111,7 @@ static void answer_fault(struct session *session, struct thread *thread)
 {
 	siginfo_t info;
 
-	if (!stands_at_fault(session, thread) ||
+	if (!fault_is_told(session, thread) ||
 	    trace_get_siginfo(thread->tid, &info) < 0)
 		return;
 	if (!entry_reached(session, &info))
