@@ -2,11 +2,14 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
 #include "tracer/uring.h"
+
+enum { LOCKS_MAX = 2048 /* ROBUST_LIST_LIMIT of the kernel */ };
 
 /* The kernel must find these words in place, now and later. */
 static int refuse_buffers(struct session *session, struct thread *thread,
@@ -174,6 +177,50 @@ static int enter_guarded(struct session *session, struct thread *thread,
 	return r == INPLACE_RUNS ? 2 : r == INPLACE_RESUME ? 0 : r;
 }
 
+/* One lock of a robust list: its link, and the word at @offset from it. */
+static int refuse_lock(struct session *session, struct thread *thread,
+		       uint64_t link, uint64_t offset)
+{
+	uint64_t part[2] = { link, link + offset };
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < 2; i++)
+		if (call_guarded(session, part[i], sizeof(link)))
+			r = session_refuse(session, thread, part[i],
+					   part[i] + sizeof(link),
+					   REFUSED_ROBUST);
+	return r;
+}
+
+/*
+ * The kernel marks the robust mutexes that a dying thread still holds, and
+ * wakes who waits for them.  It would give up at a closed page.
+ */
+static int refuse_held_locks(struct session *session, struct thread *thread)
+{
+	struct {
+		uint64_t next, offset, pending; /* struct robust_list_head */
+	} list;
+	int mem = session->process->mem, r = 0;
+	uint64_t head = 0, link;
+	size_t length = 0;
+
+	if (syscall(SYS_get_robust_list, thread->tid, &head, &length) < 0 ||
+	    !head || mem_read(mem, head, &list, sizeof(list)) < 0)
+		return 0;
+	list.pending &= ~UINT64_C(1); /* marks a mutex with inheritance */
+	if (list.pending)
+		r = refuse_lock(session, thread, list.pending, list.offset);
+	link = list.next & ~UINT64_C(1);
+	for (int i = 0; r == 0 && link != head && i < LOCKS_MAX; i++) {
+		r = refuse_lock(session, thread, link, list.offset);
+		if (r == 0 && mem_read(mem, link, &link, sizeof(link)) < 0)
+			break;
+		link &= ~UINT64_C(1);
+	}
+	return r;
+}
+
 /* What the program is about to set, before the kernel overwrites it. */
 static void note_signals(struct session *session, struct thread *thread,
 			 const struct call *call)
@@ -200,5 +247,10 @@ int call_enter(struct session *session, struct thread *thread,
 	}
 	if (!session->guard.closed.count && !session->pinned.count)
 		return 0;
+	if (call->number == SYS_exit) {
+		r = refuse_held_locks(session, thread);
+		if (r < 0)
+			return r;
+	}
 	return enter_guarded(session, thread, call, resumed);
 }
