@@ -196,7 +196,8 @@ static int refuse_lock(struct session *session, struct thread *thread,
  * The kernel marks the robust mutexes that a dying thread still holds, and
  * wakes who waits for them.  It would give up at a closed page.
  */
-static int refuse_held_locks(struct session *session, struct thread *thread)
+static int refuse_held_locks(struct session *session, struct thread *thread,
+			     const struct thread *holder)
 {
 	struct {
 		uint64_t next, offset, pending; /* struct robust_list_head */
@@ -205,7 +206,7 @@ static int refuse_held_locks(struct session *session, struct thread *thread)
 	uint64_t head = 0, link;
 	size_t length = 0;
 
-	if (syscall(SYS_get_robust_list, thread->tid, &head, &length) < 0 ||
+	if (syscall(SYS_get_robust_list, holder->tid, &head, &length) < 0 ||
 	    !head || mem_read(mem, head, &list, sizeof(list)) < 0)
 		return 0;
 	list.pending &= ~UINT64_C(1); /* marks a mutex with inheritance */
@@ -230,6 +231,24 @@ static void note_signals(struct session *session, struct thread *thread,
 				&thread->pending, sizeof(thread->pending));
 }
 
+/* Memory may be shared: also when all threads die, somebody may wait. */
+static int refuse_dying(struct session *session, struct thread *thread,
+			const struct call *call)
+{
+	int r = 0;
+
+	if (call->number == SYS_exit)
+		return refuse_held_locks(session, thread, thread);
+	if (call->number != SYS_exit_group)
+		return 0;
+	table_for_each(&session->process->threads, s)
+	{
+		if (r == 0)
+			r = refuse_held_locks(session, thread, s->value);
+	}
+	return r;
+}
+
 int call_enter(struct session *session, struct thread *thread,
 	       const struct call *call, bool resumed)
 {
@@ -247,10 +266,8 @@ int call_enter(struct session *session, struct thread *thread,
 	}
 	if (!session->guard.closed.count && !session->pinned.count)
 		return 0;
-	if (call->number == SYS_exit) {
-		r = refuse_held_locks(session, thread);
-		if (r < 0)
-			return r;
-	}
+	r = refuse_dying(session, thread, call);
+	if (r < 0)
+		return r;
 	return enter_guarded(session, thread, call, resumed);
 }
