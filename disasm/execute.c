@@ -36,6 +36,11 @@ void execute_free(struct execute *execute)
 	free(execute);
 }
 
+struct native *execute_native(struct execute *execute)
+{
+	return execute->native;
+}
+
 void perform_advance(const struct insn *insn, struct cpu *cpu)
 {
 	cpu->regs.rip += insn->length;

@@ -51,6 +51,9 @@ int execute_new(struct execute **ret) _must_check_;
 void execute_free(struct execute *execute);
 DEFINE_CLEANUP(execute)
 
+/* What runs the code, for ahead; stays @execute's. */
+struct native *execute_native(struct execute *execute);
+
 /*
  * Perform @insn, which stands at cpu->regs.rip.  insn->vector_in tells that
  * cpu->xstate must be loaded, insn->vector_out that it was changed.

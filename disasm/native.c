@@ -13,13 +13,18 @@
 enum {
 	STUBS = 1024,
 	STUB = 32, /* bytes: an instruction and the jump to the exit */
-	CODE = STUBS * STUB,
+	BLOCKS = STUBS * STUB, /* where they begin */
+	BLOCK = 64,
+	CODE = BLOCKS + NATIVE_BLOCKS * BLOCK,
 	FOP = 6, /* of the x87 state, with 64-bit pointers */
 	FIP = 8,
 	FDP = 16,
 };
 
 static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+
+static const uint8_t leave_code[] = NATIVE_LEAVE_CODE;
+_Static_assert(NATIVE_BLOCK + sizeof(leave_code) <= BLOCK, "its end fits");
 
 struct stub {
 	uint8_t bytes[INSN_BYTES];
@@ -197,7 +202,6 @@ static uint32_t hash(const struct insn *insn, uint8_t place)
 static const void *find_stub(struct native *native, const struct insn *insn,
 			     uint8_t place)
 {
-	static const uint8_t leave[] = NATIVE_LEAVE_CODE;
 	uint32_t i = hash(insn, place);
 	struct stub *stub = &native->stubs[i];
 	uint8_t *code = native->writable + i * STUB;
@@ -212,19 +216,18 @@ static const void *find_stub(struct native *native, const struct insn *insn,
 	for (unsigned k = 0; k < 4; k++)
 		encoding.bytes[encoding.displacement + k] = distance >> (8 * k);
 	memcpy(code, encoding.bytes, encoding.length);
-	memcpy(code + encoding.length, leave, sizeof(leave));
+	memcpy(code + encoding.length, leave_code, sizeof(leave_code));
 	memcpy(stub->bytes, insn->bytes, INSN_BYTES);
 	stub->key = place;
 	native_serialize();
 	return native->executable + i * STUB;
 }
 
-/* Bit string instructions get only the part of the index that is inside. */
-static void load(struct context *context, const struct insn *insn,
-		 const struct user_regs_struct *regs, unsigned stand_in)
+static void load_registers(struct context *context,
+			   const struct user_regs_struct *regs,
+			   unsigned stand_in)
 {
 	uint64_t *r = context->registers;
-	unsigned reg = insn->reg == RSP && stand_in ? stand_in : insn->reg;
 
 	r[0] = regs->rax;
 	r[1] = regs->rcx;
@@ -243,26 +246,18 @@ static void load(struct context *context, const struct insn *insn,
 	r[15] = regs->r15;
 	if (stand_in)
 		r[stand_in] = regs->rsp;
-	if (insn->bits)
-		r[reg] &= insn->size * 8 - 1;
 	context->flags = (regs->eflags & (FLAGS_STATUS | FLAG_DF)) | 2;
 }
 
-static void store(struct context *context, const struct insn *insn,
-		  struct user_regs_struct *regs, unsigned stand_in)
+static void store_registers(struct context *context,
+			    struct user_regs_struct *regs, unsigned stand_in)
 {
 	uint64_t *r = context->registers;
-	uint64_t rsp = regs->rsp;
 
 	if (stand_in) {
-		rsp = r[stand_in];
+		regs->rsp = r[stand_in];
 		r[stand_in] = register_get(regs, stand_in);
 	}
-	/* A bit string's index is only read. */
-	if (insn->bits && insn->reg != RSP)
-		r[insn->reg] = register_get(regs, insn->reg);
-	if (!insn->bits)
-		regs->rsp = rsp;
 	regs->rax = r[0];
 	regs->rcx = r[1];
 	regs->rdx = r[2];
@@ -280,6 +275,28 @@ static void store(struct context *context, const struct insn *insn,
 	regs->r15 = r[15];
 	regs->eflags = (regs->eflags & ~(uint64_t)FLAGS_STATUS) |
 		       (context->flags & FLAGS_STATUS);
+}
+
+/* Bit string instructions get only the part of the index that is inside. */
+static void load(struct context *context, const struct insn *insn,
+		 const struct user_regs_struct *regs, unsigned stand_in)
+{
+	unsigned reg = insn->reg == RSP && stand_in ? stand_in : insn->reg;
+
+	load_registers(context, regs, stand_in);
+	if (insn->bits)
+		context->registers[reg] &= insn->size * 8 - 1;
+}
+
+/* A bit string's index is only read. */
+static void store(struct context *context, const struct insn *insn,
+		  struct user_regs_struct *regs, unsigned stand_in)
+{
+	uint64_t index = insn->bits ? register_get(regs, insn->reg) : 0;
+
+	store_registers(context, regs, stand_in);
+	if (insn->bits)
+		register_set(regs, insn->reg, index);
 }
 
 /*
@@ -343,5 +360,38 @@ int native_run(struct native *native, const struct insn *insn, uint64_t addr,
 	store(context, insn, &cpu->regs, stand_in);
 	if (insn->vector_out && insn->encoding == INSN_LEGACY && insn->map == 0)
 		mend_x87(native, insn, addr, cpu);
+	return EXECUTE_DONE;
+}
+
+void native_block(struct native *native, unsigned place, const uint8_t *code,
+		  size_t size)
+{
+	uint8_t *to = native->writable + BLOCKS + place * BLOCK;
+
+	memcpy(to, code, size);
+	memcpy(to + size, leave_code, sizeof(leave_code));
+	native_serialize();
+}
+
+int native_run_block(struct native *native, unsigned place,
+		     const struct native_use *use, struct cpu *cpu)
+{
+	struct context *context = &native->data->context;
+
+	context->vector = 0;
+	if (use->vector) {
+		if (!xstate_loaded(&native->xstate, cpu))
+			return EXECUTE_STEP;
+		context->xstate = cpu->xstate;
+		context->components = native->xstate.components;
+		if (use->legacy)
+			context->components &= XSTATE_LEGACY;
+		context->vector = VECTOR_LOAD | VECTOR_SAVE |
+				  (native->xstate.avx ? VECTOR_AVX : 0);
+	}
+	load_registers(context, &cpu->regs, use->stand_in);
+	if (native_enter(context, native->executable + BLOCKS + place * BLOCK))
+		return EXECUTE_STEP;
+	store_registers(context, &cpu->regs, use->stand_in);
 	return EXECUTE_DONE;
 }
