@@ -91,6 +91,13 @@ static int set_sample(struct cli *cli, const char *argument, struct error *err)
 	return set_policy(cli, POLICY_SAMPLE, err);
 }
 
+static int set_no_run_ahead(struct cli *cli, const char *argument,
+			    struct error *err)
+{
+	cli->options.no_run_ahead = true;
+	return 0;
+}
+
 static int set_stacks(struct cli *cli, const char *argument, struct error *err)
 {
 	if (!argument || !strcmp(argument, "inline")) {
@@ -219,6 +226,8 @@ const struct choice choices[] = {
 	  "report accesses of this kind: read, write or all", set_on },
 	{ "every", 0, no_argument, BOTH, "",
 	  "report every access (default with a symbol or address)", set_every },
+	{ "no-run-ahead", 0, no_argument, BOTH, "",
+	  "with --every, one stop for each access", set_no_run_ahead },
 	{ "first", 0, no_argument, BOTH, "",
 	  "report the first access of each page, then open it", set_first },
 	{ "sample", 0, optional_argument, BOTH, "[=HZ]",

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/ahead.h"
 #include "tracer/fault.h"
 #include "tracer/process/mem.h"
 
@@ -29,17 +30,17 @@ static int read_code(struct session *session, struct decoded *decoded,
 	return r;
 }
 
-/* Only its own process could change a file mapping without write rights. */
-static bool is_stable(struct session *session, uint64_t ip)
+size_t fault_stable(struct session *session, uint64_t ip)
 {
 	const struct mapping *m = maps_find(session->process->maps, ip);
 
-	return m && m->inode && !m->shared && !(m->prot & PROT_WRITE) &&
-	       ip + INSN_BYTES < m->end;
+	if (!m || !m->inode || m->shared || m->prot & PROT_WRITE ||
+	    !(m->prot & PROT_EXEC))
+		return 0;
+	return m->end - ip;
 }
 
-int fault_decode(struct session *session, uint64_t ip,
-		 const struct decoded **ret)
+int fault_decode(struct session *session, uint64_t ip, struct decoded **ret)
 {
 	struct decoded *decoded = table_get(&session->decoded, ip);
 	struct decoded fresh = { 0 };
@@ -74,7 +75,7 @@ int fault_decode(struct session *session, uint64_t ip,
 	*decoded = fresh;
 	decoded->result =
 		insn_decode(decoded->bytes, decoded->nbytes, &decoded->insn);
-	decoded->stable = is_stable(session, ip);
+	decoded->stable = fault_stable(session, ip) > INSN_BYTES;
 	*ret = decoded;
 	return 0;
 }
@@ -143,8 +144,8 @@ static int load_vector(struct session *session, struct thread *thread,
 }
 
 /* Registers back; most stores change none but rip. */
-static int store_regs(struct thread *thread, const struct insn *insn,
-		      struct user_regs_struct *before, struct cpu *cpu)
+static int store_regs(struct thread *thread, struct user_regs_struct *before,
+		      const struct cpu *cpu, const struct ahead_result *changed)
 {
 	uint64_t ip = before->rip;
 	int r;
@@ -155,10 +156,10 @@ static int store_regs(struct thread *thread, const struct insn *insn,
 	else
 		r = trace_set_regs(thread->tid, &cpu->regs);
 	before->rip = ip;
-	if (r < 0 || !insn->vector_out)
+	if (r < 0 || !changed->vector)
 		return r;
 	/* Forms without VEX leave upper halves alone. */
-	if (insn->encoding == INSN_LEGACY)
+	if (!changed->upper)
 		return trace_set_fpregs(thread->tid, cpu->xstate);
 	return trace_set_xstate(thread->tid, cpu->xstate, cpu->xstate_size);
 }
@@ -208,27 +209,33 @@ static bool opens_pages(const struct session *session)
 
 /* Perform it here.  EXECUTE_STEP: it must be stepped. */
 static int perform(struct session *session, struct thread *thread,
-		   const struct decoded *decoded, struct user_regs_struct *regs)
+		   struct decoded *decoded, struct user_regs_struct *regs)
 {
+	const struct insn *insn = &decoded->insn;
+	struct ahead_result changed = {
+		.vector = insn->vector_out,
+		.upper = insn->vector_out && insn->encoding != INSN_LEGACY,
+	};
 	struct memory memory = fault_memory(session);
 	struct effect effects[ACCESS_MAX];
 	struct cpu cpu = { .regs = *regs };
 	unsigned count = 0;
 	int r = 0;
 
-	if (decoded->insn.vector_in)
+	if (insn->vector_in)
 		r = load_vector(session, thread, &cpu);
 	if (r == 0)
-		r = execute_run(session->execute, &decoded->insn, &cpu, &memory,
-				effects, &count);
+		r = execute_run(session->execute, insn, &cpu, &memory, effects,
+				&count);
 	if (r == -ESRCH)
 		return r;
 	if (r != EXECUTE_DONE)
 		return EXECUTE_STEP;
 
-	r = store_regs(thread, &decoded->insn, regs, &cpu);
 	session->counts.performed++;
 	report_effects(session, thread, decoded, regs, effects, count);
+	r = session_ahead(session, thread, decoded, &cpu, &changed);
+	r = first_error(r, store_regs(thread, regs, &cpu, &changed));
 	if (r == 0 && opens_pages(session))
 		r = open_seen(session, thread, effects, count);
 	return r;
@@ -256,7 +263,7 @@ int session_fault(struct session *session, struct thread *thread,
 		  const siginfo_t *info)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
-	const struct decoded *decoded;
+	struct decoded *decoded;
 	struct user_regs_struct regs;
 	int r;
 
@@ -264,8 +271,10 @@ int session_fault(struct session *session, struct thread *thread,
 	    !guard_was_closed(&session->guard, addr))
 		return FAULT_THEIRS;
 	/* Other code may lie at the same address by now. */
-	if (session->decoded_remaps != session->process->remaps)
+	if (session->decoded_remaps != session->process->remaps) {
 		fault_forget(session);
+		session_ahead_forget(session);
+	}
 	session->decoded_remaps = session->process->remaps;
 	r = trace_get_regs(thread->tid, &regs);
 	if (r == 0)

@@ -10,8 +10,10 @@
 /* A decoded instruction, kept by its address. */
 struct decoded {
 	struct insn insn;
-	int result;  /* of insn_decode() */
-	bool stable; /* lies in memory that nobody may write */
+	int result;	/* of insn_decode() */
+	bool stable;	/* lies in memory that nobody may write */
+	uint8_t vain;	/* runs ahead from here in a row that had no access */
+	uint8_t waited; /* stops here since the last of them */
 	uint8_t bytes[INSN_BYTES];
 	unsigned nbytes;
 };
@@ -21,7 +23,13 @@ struct decoded {
  * they decode is told by (*ret)->result.
  */
 int fault_decode(struct session *session, uint64_t ip,
-		 const struct decoded **ret) _must_check_;
+		 struct decoded **ret) _must_check_;
+
+/*
+ * Bytes from @ip on whose code only its own process could change, and only by
+ * calls that we see: a file's, without write rights.  0: it may change.
+ */
+size_t fault_stable(struct session *session, uint64_t ip);
 
 /* Forget all: an executable mapping changed. */
 void fault_forget(struct session *session);

@@ -23,7 +23,8 @@ struct options {
 	size_t nwatches;
 	uint8_t on; /* ACCESS_READ | ACCESS_WRITE bits that are events */
 	enum policy policy;
-	double hz; /* of POLICY_SAMPLE; 0: the default */
+	double hz;	   /* of POLICY_SAMPLE; 0: the default */
+	bool no_run_ahead; /* one access a stop */
 
 	bool stacks;	/* -k */
 	unsigned depth; /* of a stack */

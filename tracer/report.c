@@ -255,6 +255,7 @@ void report_summary(struct session *session)
 		.time = report_time(),
 		.events = c->events,
 		.performed = c->performed,
+		.run_ahead = c->run_ahead,
 		.stepped = c->stepped,
 		.unknown = c->unknown,
 		.neighbours = c->neighbours,

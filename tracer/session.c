@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "tracer/session.h"
+#include "tracer/ahead.h"
 
 uint64_t session_now(void)
 {
@@ -59,6 +59,11 @@ int session_new(const struct options *options, bool run, struct session **ret,
 
 	r = execute_new(&session->execute);
 	if (r == 0)
+		r = ahead_new(session->execute, &session->ahead);
+	session->windows = calloc(1, sizeof(*session->windows));
+	if (r == 0 && !session->windows)
+		r = -ENOMEM;
+	if (r == 0)
 		r = insn_names_new(&session->names);
 	if (r == 0)
 		r = unwinder_new(&session->unwinder);
@@ -86,7 +91,7 @@ int session_refresh(struct session *session)
 	session->world_remaps = process->remaps;
 	session->world = (struct world){
 		.pid = process->pid,
-		.memory = process_memory(process),
+		.memory = session_memory(session),
 		.maps = process->maps,
 		.symbols = process->symbols,
 	};
@@ -122,7 +127,9 @@ void session_free(struct session *session)
 	report_done(session);
 	stack_forget(session);
 	resolver_free(session->resolver);
+	ahead_free(session->ahead);
 	execute_free(session->execute);
+	free(session->windows);
 	insn_names_free(session->names);
 	unwinder_free(session->unwinder);
 	free(session->xstate);

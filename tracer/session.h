@@ -16,7 +16,7 @@
  * for one kind of stop; only tracer.c resumes threads.
  */
 
-#include "disasm/execute.h"
+#include "disasm/ahead.h"
 #include "tracer/component/component.h"
 #include "tracer/event/event.h"
 #include "tracer/event/log.h"
@@ -48,7 +48,8 @@ struct verdict {
 
 struct counts {
 	uint64_t events, insns;
-	uint64_t faults, performed, stepped, unknown, neighbours, kernel;
+	uint64_t faults, performed, run_ahead, stepped, unknown;
+	uint64_t neighbours, kernel;
 	uint64_t lost, own_signals, slices, born;
 };
 
@@ -85,7 +86,11 @@ struct session {
 	unsigned unwinder_generation;
 	bool unwinder_known;
 	uint8_t *xstate;
-	struct table decoded;	 /* ip -> struct decoded */
+	struct ahead *ahead;
+	struct windows *windows; /* of the run ahead that is on, if any */
+	uint64_t ahead_remaps; /* process->remaps that ahead_barred holds for */
+	bool ahead_barred;     /* the program would notice */
+	struct table decoded;  /* ip -> struct decoded */
 	uint64_t decoded_remaps; /* process->remaps that it holds for */
 
 	struct log log;

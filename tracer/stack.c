@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/ahead.h"
 #include "tracer/process/demangle.h"
-#include "tracer/session.h"
 
 /* A name that was looked up once: symbols cost 85 us, this a hash. */
 struct named_ip {
@@ -111,7 +111,7 @@ unsigned stack_walk(struct session *session, struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct event_frame frames[EVENT_FRAMES], const char **end)
 {
-	struct memory memory = process_memory(session->process);
+	struct memory memory = session_memory(session);
 	struct frame frame[EVENT_FRAMES];
 	size_t count = 0;
 	size_t max = min_u64(session->options->depth, EVENT_FRAMES);

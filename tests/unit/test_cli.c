@@ -79,6 +79,18 @@ static void test_attach(void **state)
 	assert_int_equal(cli.pid, 812);
 	assert_true(cli.options.stacks);
 	assert_int_equal(cli.options.policy, POLICY_EVERY);
+	assert_false(cli.options.no_run_ahead);
+}
+
+static void test_no_run_ahead(void **state)
+{
+	_cleanup_(cli_done) struct cli cli = { 0 };
+
+	assert_int_equal(parse(&cli, CLI_RUN,
+			       LINE("clsrun", "--every", "--no-run-ahead", "x"),
+			       NULL),
+			 0);
+	assert_true(cli.options.no_run_ahead);
 }
 
 /* What the user gets to read must hold these words. */
@@ -313,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_attach),
+		cmocka_unit_test(test_no_run_ahead),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same_policy_twice),
 		cmocka_unit_test(test_show),

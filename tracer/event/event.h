@@ -59,7 +59,7 @@ struct event_access {
 	const char *insn;     /* text; NULL: not decoded */
 	const uint8_t *bytes; /* raw instruction, for insn == NULL */
 	unsigned nbytes;
-	const char *how; /* "native", "step"; left out for the kernel */
+	const char *how; /* "native" ...; left out for the kernel */
 
 	uint32_t shown; /* bytes in old and new; 0: unknown */
 	const uint8_t *old;
@@ -120,7 +120,8 @@ struct event_summary {
 	struct timespec time;
 	uint64_t events; /* access records written */
 	/* accesses */
-	uint64_t performed, stepped, unknown, neighbours, kernel, lost;
+	uint64_t performed, run_ahead, stepped, unknown, neighbours, kernel;
+	uint64_t lost;
 	uint64_t faults;      /* stops on guarded pages */
 	uint64_t own_signals; /* the target's own SIGSEGV, passed on */
 	uint64_t born_unseen; /* objects found only by a later scan */

@@ -18,6 +18,7 @@ static void record_accesses(struct json *json,
 {
 	json_open(json, "accesses");
 	json_number(json, "performed", summary->performed);
+	json_number(json, "run_ahead", summary->run_ahead);
 	json_number(json, "stepped", summary->stepped);
 	json_number(json, "kernel", summary->kernel);
 	json_number(json, "unknown", summary->unknown);

@@ -13,6 +13,7 @@ struct status {
 	char name[64]; /* its comm, as the kernel escapes it */
 	char state;    /* R S D T t Z X I */
 	bool kernel_thread;
+	bool shadow_stack;  /* in force for this thread */
 	pid_t tgid, tracer; /* tracer 0: none, or one we cannot see */
 	uid_t uid[4];	    /* real, effective, saved, file system */
 	gid_t gid[4];

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "disasm/registers.h"
+#include "tracer/ahead.h"
+#include "tracer/process/mem.h"
+#include "tracer/process/status.h"
+#include "tracer/wake.h"
+
+enum {
+	SPELL_NS = 1000000, /* a signal, or another thread, waits so long */
+	PIECE = 1024,	    /* instructions between two looks at the clock */
+	ACCESSES = 32,	    /* likewise, which cost more */
+	RED_ZONE = 128,
+	VAIN = 4,      /* runs that led nowhere before it is left alone ... */
+	VAIN_EACH = 64 /* ... but for one stop of so many */
+};
+
+struct running {
+	struct session *session;
+	struct thread *thread;
+	const struct cpu *cpu;
+	struct ahead_host host;
+	uint64_t deadline; /* monotonic, ns */
+	unsigned accesses;
+	bool stored; /* since the resolver last looked */
+	bool over;
+};
+
+void session_ahead_forget(struct session *session)
+{
+	ahead_forget(session->ahead);
+}
+
+static int read_memory(void *context, uint64_t addr, void *buffer, size_t size)
+{
+	struct session *session = context;
+	int r = mem_read(session->process->mem, addr, buffer, size);
+
+	if (r == 0)
+		window_overlay(session->windows, addr, buffer, size);
+	return r;
+}
+
+struct memory session_memory(struct session *session)
+{
+	return (struct memory){ .context = session, .read = read_memory };
+}
+
+static bool is_alone(const struct session *session)
+{
+	return session->process->threads.count == 1 &&
+	       session->orphans.count == 0;
+}
+
+/* A closed page: who else touches it comes to us, or, in a call, waits. */
+static int closed_rights(const struct session *session,
+			 const struct range *closed, const struct mapping *m,
+			 uint64_t addr)
+{
+	int rights = WINDOW_READ | WINDOW_WATCHED;
+
+	if (m->shared || !(closed->tag & PROT_READ) ||
+	    ranges_find(&session->pinned, addr))
+		return 0;
+	/* Others may read it all the while, and would see stores late. */
+	if (session->guard.writes_only && !is_alone(session))
+		return 0;
+	return closed->tag & PROT_WRITE ? rights | WINDOW_WRITE : rights;
+}
+
+/*
+ * The only thread's stack, from the red zone up.  A thread's that was made by
+ * pthread_create(3) ends in what the kernel writes to (rseq): not that one.
+ */
+static bool is_own_stack(const struct running *running, const struct mapping *m,
+			 uint64_t addr)
+{
+	const struct user_regs_struct *regs = &running->cpu->regs;
+
+	return is_alone(running->session) && !m->shared && !m->inode &&
+	       m->prot == (PROT_READ | PROT_WRITE) && regs->rsp >= m->start &&
+	       regs->rsp < m->end && addr >= page_down(regs->rsp - RED_ZONE) &&
+	       (regs->fs_base < m->start || regs->fs_base >= m->end);
+}
+
+static int rights(const struct running *running, uint64_t addr)
+{
+	const struct session *session = running->session;
+	const struct range *closed = ranges_find(&session->guard.closed, addr);
+	const struct mapping *m = maps_find(session->process->maps, addr);
+
+	if (!m)
+		return 0;
+	if (closed)
+		return closed_rights(session, closed, m, addr);
+	if (ranges_find(&session->guard.pages, addr))
+		return 0; /* open for a call */
+	if (is_own_stack(running, m, addr))
+		return WINDOW_READ | WINDOW_WRITE;
+	if (m->inode && !m->shared && m->prot & PROT_READ &&
+	    !(m->prot & PROT_WRITE))
+		return WINDOW_READ;
+	return 0;
+}
+
+static int load(void *context, uint64_t addr, uint8_t bytes[PAGE])
+{
+	const struct running *running = context;
+	int r = rights(running, addr);
+
+	if (r &&
+	    mem_read(running->session->process->mem, addr, bytes, PAGE) < 0)
+		return 0;
+	return r;
+}
+
+static int store(void *context, uint64_t addr, const void *bytes, size_t size)
+{
+	const struct running *running = context;
+
+	return mem_write(running->session->process->mem, addr, bytes, size);
+}
+
+static size_t code(void *context, uint64_t ip, uint8_t *bytes, size_t size)
+{
+	struct running *running = context;
+
+	size = min_u64(size, fault_stable(running->session, ip));
+	if (size &&
+	    mem_read(running->session->process->mem, ip, bytes, size) < 0)
+		return 0;
+	return size;
+}
+
+static int vector(void *context, struct cpu *cpu)
+{
+	struct running *running = context;
+
+	cpu->xstate = running->session->xstate;
+	cpu->xstate_size = XSTATE_MAX;
+	return trace_get_xstate(running->thread->tid, cpu->xstate,
+				&cpu->xstate_size);
+}
+
+static bool is_over(struct running *running)
+{
+	const struct session *session = running->session;
+	const struct options *options = session->options;
+
+	if (options->max_events &&
+	    session->counts.events >= options->max_events)
+		return true;
+	return session->failure || session->log.gone || wake_leave();
+}
+
+static void report(struct running *running, const struct ahead_access *access)
+{
+	struct session *session = running->session;
+	struct effect_report report = {
+		.regs = access->regs,
+		.insn = access->insn,
+		.bytes = access->insn->bytes,
+		.nbytes = access->insn->length,
+		.how = "run_ahead",
+		.ip = access->regs->rip,
+	};
+
+	session->counts.insns++;
+	session->counts.run_ahead++;
+	for (unsigned i = 0; i < access->count; i++) {
+		report.effect = &access->effects[i];
+		report_access(session, running->thread, &report);
+	}
+}
+
+static enum ahead_answer on_access(void *context,
+				   const struct ahead_access *access)
+{
+	struct running *running = context;
+
+	resolver_epoch(running->session->resolver);
+	report(running, access);
+	running->over = is_over(running);
+	if (++running->accesses % ACCESSES == 0)
+		running->over |= session_now() >= running->deadline;
+	return running->over ? AHEAD_STOP : AHEAD_ON;
+}
+
+/* A counter of the processor's that the program itself has open. */
+static bool has_counters(pid_t pid)
+{
+	char path[64], link[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	directory = opendir(path);
+	while (directory && !found && (entry = readdir(directory))) {
+		ssize_t size = readlinkat(dirfd(directory), entry->d_name, link,
+					  sizeof(link) - 1);
+
+		link[size > 0 ? size : 0] = '\0';
+		found = !strcmp(link, "anon_inode:[perf_event]");
+	}
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
+/*
+ * A hardware breakpoint, which is a counter to the kernel, would miss what is
+ * not run by the thread; call and ret would leave the shadow stack behind.
+ */
+static bool is_barred(struct session *session, const struct thread *thread)
+{
+	struct status status;
+
+	if (session->ahead_remaps == session->process->remaps)
+		return session->ahead_barred;
+	session->ahead_remaps = session->process->remaps;
+	session->ahead_barred = status_read(thread->tid, &status) < 0 ||
+				status.shadow_stack ||
+				has_counters(thread->tgid);
+	return session->ahead_barred;
+}
+
+static bool is_wanted(struct session *session, struct thread *thread,
+		      struct decoded *from)
+{
+	if (session->options->no_run_ahead || !from->stable ||
+	    session->policy != POLICY_EVERY || session->phase != PHASE_ARMED ||
+	    process_remap(session->process) < 0 ||
+	    session->decoded_remaps != session->process->remaps)
+		return false;
+	if (from->vain >= VAIN && ++from->waited < VAIN_EACH)
+		return false;
+	from->waited = 0;
+	return !is_barred(session, thread);
+}
+
+static uint64_t run(struct running *running, struct cpu *cpu,
+		    struct ahead_result *changed)
+{
+	struct ahead_result result;
+	uint64_t accesses = 0;
+
+	do {
+		ahead_run(running->session->ahead, cpu, &running->host, PIECE,
+			  &result);
+		accesses += result.accesses;
+		changed->vector |= result.vector;
+		changed->upper |= result.upper;
+	} while (result.insns >= PIECE && !running->over &&
+		 session_now() < running->deadline);
+	return accesses;
+}
+
+int session_ahead(struct session *session, struct thread *thread,
+		  struct decoded *from, struct cpu *cpu,
+		  struct ahead_result *changed)
+{
+	struct running running = {
+		.session = session,
+		.thread = thread,
+		.cpu = cpu,
+		.host = { &running, session->windows, code, on_access, vector },
+	};
+	struct ahead_result before = *changed;
+	struct user_regs_struct regs = cpu->regs;
+	uint64_t accesses;
+	int r = 0;
+
+	if (!is_wanted(session, thread, from) || is_over(&running))
+		return 0;
+	session->windows->context = &running;
+	session->windows->load = load;
+	session->windows->store = store;
+	running.deadline = session_now() + SPELL_NS;
+	accesses = run(&running, cpu, changed);
+
+	from->vain = accesses ? 0 : min_u64(from->vain + 1, VAIN);
+	if (accesses || before.vector) {
+		r = window_flush(session->windows);
+	} else {
+		/* The thread can do as much itself, and cheaper. */
+		cpu->regs = regs;
+		*changed = before;
+	}
+	window_clear(session->windows);
+	return r;
+}
