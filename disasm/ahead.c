@@ -19,7 +19,8 @@ struct entry {
 	uint8_t count;	     /* instructions of the block */
 	uint8_t length;	     /* their bytes */
 	struct native_use use;
-	struct insn insn; /* the first */
+	struct insn insn;	   /* the first */
+	uint8_t raw[NATIVE_BLOCK]; /* of a block, as it stands there */
 };
 
 struct ahead {
@@ -118,7 +119,19 @@ static void build(struct ahead *ahead, struct entry *entry,
 			break;
 	}
 	entry->length = used;
+	memcpy(entry->raw, bytes, used);
 	native_block(ahead->native, entry - ahead->entry, block, used);
+}
+
+/* After ahead_forget() most code is still what it was. */
+static bool is_as_before(const struct entry *entry, const uint8_t *bytes,
+			 size_t size)
+{
+	if (entry->kind == AHEAD_REGISTERS)
+		return entry->length <= size &&
+		       !memcmp(entry->raw, bytes, entry->length);
+	return entry->kind != AHEAD_HALT && entry->insn.length <= size &&
+	       !memcmp(entry->insn.bytes, bytes, entry->insn.length);
 }
 
 static struct entry *look_up(struct run *run, uint64_t ip)
@@ -132,6 +145,10 @@ static struct entry *look_up(struct run *run, uint64_t ip)
 	if (entry->ip == ip && entry->generation == ahead->generation)
 		return entry;
 	size = run->host->code(run->host->context, ip, bytes, sizeof(bytes));
+	if (entry->ip == ip && is_as_before(entry, bytes, size)) {
+		entry->generation = ahead->generation;
+		return entry;
+	}
 	*entry = (struct entry){ .ip = ip, .kind = AHEAD_HALT };
 	if (!size)
 		return entry;

@@ -111,6 +111,8 @@ static int window_write(void *context, uint64_t addr, const void *buffer,
 
 	if (!window_allows(windows, addr, size, WINDOW_WRITE))
 		return -EFAULT;
+	if (windows->stored)
+		windows->stored(windows->context, addr, buffer, size);
 	while (size > 0) {
 		uint64_t offset = addr % PAGE;
 		size_t part = min_u64(size, PAGE - offset);

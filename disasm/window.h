@@ -39,6 +39,10 @@ struct windows {
 	int (*store)(void *context, uint64_t addr, const void *bytes,
 		     size_t size);
 
+	/* May be NULL: told of each store, when it is made. */
+	void (*stored)(void *context, uint64_t addr, const void *bytes,
+		       size_t size);
+
 	bool watched_only; /* pages without WINDOW_WATCHED are refused */
 	bool watched;	   /* one with it was touched; the caller clears it */
 	bool written;	   /* something was stored; likewise */

@@ -26,14 +26,8 @@ struct running {
 	struct ahead_host host;
 	uint64_t deadline; /* monotonic, ns */
 	unsigned accesses;
-	bool stored; /* since the resolver last looked */
 	bool over;
 };
-
-void session_ahead_forget(struct session *session)
-{
-	ahead_forget(session->ahead);
-}
 
 static int read_memory(void *context, uint64_t addr, void *buffer, size_t size)
 {
@@ -125,6 +119,13 @@ static int store(void *context, uint64_t addr, const void *bytes, size_t size)
 	return mem_write(running->session->process->mem, addr, bytes, size);
 }
 
+static void stored(void *context, uint64_t addr, const void *bytes, size_t size)
+{
+	const struct running *running = context;
+
+	resolver_stored(running->session->resolver, addr, bytes, size);
+}
+
 static size_t code(void *context, uint64_t ip, uint8_t *bytes, size_t size)
 {
 	struct running *running = context;
@@ -182,7 +183,7 @@ static enum ahead_answer on_access(void *context,
 {
 	struct running *running = context;
 
-	resolver_epoch(running->session->resolver);
+	resolver_went_on(running->session->resolver);
 	report(running, access);
 	running->over = is_over(running);
 	if (++running->accesses % ACCESSES == 0)
@@ -280,6 +281,7 @@ int session_ahead(struct session *session, struct thread *thread,
 	session->windows->context = &running;
 	session->windows->load = load;
 	session->windows->store = store;
+	session->windows->stored = stored;
 	running.deadline = session_now() + SPELL_NS;
 	accesses = run(&running, cpu, changed);
 

@@ -20,8 +20,5 @@ int session_ahead(struct session *session, struct thread *thread,
 		  struct decoded *from, struct cpu *cpu,
 		  struct ahead_result *changed) _must_check_;
 
-/* Code may have changed. */
-void session_ahead_forget(struct session *session);
-
 /* The process's memory, with what a run has stored and not yet written. */
 struct memory session_memory(struct session *session);

@@ -13,6 +13,7 @@ void fault_forget(struct session *session)
 {
 	table_for_each(&session->decoded, s) free(s->value);
 	table_done(&session->decoded);
+	ahead_forget(session->ahead);
 }
 
 /* As many bytes as there are: an instruction may end at its mapping's end. */
@@ -271,10 +272,8 @@ int session_fault(struct session *session, struct thread *thread,
 	    !guard_was_closed(&session->guard, addr))
 		return FAULT_THEIRS;
 	/* Other code may lie at the same address by now. */
-	if (session->decoded_remaps != session->process->remaps) {
+	if (session->decoded_remaps != session->process->remaps)
 		fault_forget(session);
-		session_ahead_forget(session);
-	}
 	session->decoded_remaps = session->process->remaps;
 	r = trace_get_regs(thread->tid, &regs);
 	if (r == 0)

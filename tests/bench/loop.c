@@ -45,6 +45,25 @@ LOOP(sse_load, "movaps (%0), %%xmm1", "xmm1")
 LOOP(avx_store, "vmovaps %%ymm1, (%0)")
 LOOP(avx_load, "vmovaps (%0), %%ymm1", "xmm1")
 
+/* Over all of the page, as a compiler makes it; one access a round. */
+static void sum(unsigned long rounds)
+{
+	const volatile uint64_t *word = (const volatile uint64_t *)watched;
+	uint64_t total = 0;
+
+	for (unsigned long i = 0; i < rounds; i++)
+		total += word[i % (PAGE_SIZE / 8)];
+	__asm__ volatile("" ::"r"(total));
+}
+
+static void fill(unsigned long rounds)
+{
+	volatile uint64_t *word = (volatile uint64_t *)watched;
+
+	for (unsigned long i = 0; i < rounds; i++)
+		word[i % (PAGE_SIZE / 8)] = i;
+}
+
 static void read_into(void *buffer, unsigned long rounds)
 {
 	for (unsigned long i = 0; i < rounds; i++)
@@ -75,6 +94,8 @@ static const struct {
 	{ "sse_load", sse_load, false },
 	{ "avx_store", avx_store, true },
 	{ "avx_load", avx_load, true },
+	{ "sum", sum, false },
+	{ "fill", fill, false },
 	{ "read_watched", read_watched, false },
 	{ "read_unwatched", read_unwatched, false },
 };

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the log says of accesses that are known, one by one."""
 
+import ctypes
 import os
 
 import harness
@@ -257,6 +258,103 @@ class Stacks(Case):
         # number is written at the depths that 50 divides
         self.assertEqual([1, 51, 101, 151, 201, 251], sorted(depths)[:6])
         self.assertEqual([256] * 15, sorted(depths)[6:])
+
+
+def fixed_addresses():
+    """In the child: the same addresses each time."""
+    ADDR_NO_RANDOMIZE = 0x0040000
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+
+
+class RunAhead(Case):
+    """What follows an access is run without a stop for each: the log must
+    not tell the difference."""
+
+    def both(self, argv, *options):
+        runs = [self.traced(argv, "--every", *options, *more,
+                            preexec_fn=fixed_addresses)
+                for more in ([], ["--no-run-ahead"])]
+        (one, ahead), (other, stopped) = runs
+        self.assertEqual((other.status, other.out), (one.status, one.out),
+                         text(one.err))
+        self.assertEqual(0, stopped.summary["accesses"]["run_ahead"])
+        return ahead, stopped
+
+    def assert_same(self, ahead, stopped):
+        # What differs from run to run in any case
+        skip = {"time", "pid", "tid", "how"}
+        for one, other in zip(ahead.accesses, stopped.accesses):
+            self.assertEqual({k: v for k, v in other.items() if k not in skip},
+                             {k: v for k, v in one.items() if k not in skip})
+        self.assertEqual(len(stopped.accesses), len(ahead.accesses))
+        counts = [log.summary["accesses"] for log in (ahead, stopped)]
+        self.assertEqual(*[c["performed"] + c["run_ahead"] for c in counts])
+        self.assertEqual(*[c["neighbours"] for c in counts])
+
+    def assert_few_stops(self, log, share):
+        self.assertLess(log.summary["faults"],
+                        share * log.summary["events"])
+
+    def test_same_events(self):
+        logs = self.both([target("loops"), "plain"], "-w", "array")
+        self.assert_same(*logs)
+        self.assertGreater(len(logs[0].accesses), 5000)
+        self.assert_few_stops(logs[0], 0.05)
+        self.assertEqual({"native", "run_ahead"},
+                         {a["how"] for a in logs[0].accesses})
+
+    def test_neighbours(self):
+        _, log = self.traced([target("loops"), "plain"], "-w", "array",
+                             preexec_fn=fixed_addresses)
+        start = log.of("armed")[-1]["ranges"][0]["start"]
+        logs = self.both([target("loops"), "plain"], "-w", start + "+64")
+        self.assert_same(*logs)
+        self.assertGreater(logs[0].summary["accesses"]["neighbours"], 3000)
+
+    def test_with_stacks(self):
+        logs = self.both([target("recursion")], "-w", "number", "-k")
+        self.assert_same(*logs)
+        logs = self.both([target("loops"), "plain"], "-w", "array", "-k",
+                         "--max-events", "2000")
+        for one, other in zip(*[log.accesses for log in logs]):
+            self.assertEqual(other["stack"], one["stack"])
+
+    def test_whole_heap(self):
+        for name in ("strings", "floats"):
+            options, _ = harness.declared(name)
+            self.assert_same(*self.both([target(name)], *options))
+
+    def test_max_events_is_exact(self):
+        for most in ("1", "2", "100", "1000"):
+            result, log = self.traced([target("counter")], "-w", "counter",
+                                      "--every", "--max-events", most)
+            self.assertEqual((0, b"10000\n"), (result.status, result.out))
+            self.assertEqual(list(range(1, int(most) + 1)),
+                             [number(a["new"]) for a in log.accesses])
+            self.assertEqual("max-events", log.summary["end"])
+
+    def test_each_thread_goes_on(self):
+        result, log = self.traced([target("loops"), "flag"], "-w", "array",
+                                  "--every")
+        self.assertEqual((0, b"seen\n"), (result.status, result.out))
+        self.assertEqual(2, len({a["tid"] for a in log.accesses}))
+
+    def test_signals_come_in_between(self):
+        result, log = self.traced([target("loops"), "timer"], "-w", "array",
+                                  "--every", "--max-events", "200000")
+        self.assertEqual((0, b"all shots came\n"), (result.status, result.out))
+        self.assert_few_stops(log, 0.5)
+
+    def test_detached_in_the_midst(self):
+        with running([target("loops"), "until"]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            for spell in ("0.05", "0.1", "0.2"):
+                log = self.attach(process.pid, "-w", "array", "--every",
+                                  "--duration", spell)
+                self.assertEqual("duration", log.summary["end"])
+                self.assert_few_stops(log, 0.1)
+            out, _ = process.communicate(timeout=harness.TIMEOUT)
+        self.assertEqual((0, b"done, 0 wrong\n"), (process.returncode, out))
 
 
 class Kernel(Case):

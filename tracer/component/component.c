@@ -82,9 +82,20 @@ void resolver_free(struct resolver *resolver)
 	free(resolver);
 }
 
+void resolver_stored(struct resolver *resolver, uint64_t addr,
+		     const void *bytes, size_t size)
+{
+	pages_stored(resolver->view.pages, addr, bytes, size);
+}
+
 void resolver_epoch(struct resolver *resolver)
 {
 	pages_forget(resolver->view.pages);
+	resolver_went_on(resolver);
+}
+
+void resolver_went_on(struct resolver *resolver)
+{
 	heap_epoch(resolver->view.heap);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		if (resolver->open[i] && runtimes[i]->epoch)

@@ -67,6 +67,14 @@ DEFINE_CLEANUP(resolver)
 /* The target ran: forget what was read from its memory. */
 void resolver_epoch(struct resolver *resolver);
 
+/*
+ * The same where all that it stored is told, so that the rest need not be read
+ * again: resolver_stored() for each store, then resolver_went_on().
+ */
+void resolver_stored(struct resolver *resolver, uint64_t addr,
+		     const void *bytes, size_t size);
+void resolver_went_on(struct resolver *resolver);
+
 /* Its map changed: modules may have come or gone. */
 void resolver_remap(struct resolver *resolver);
 

@@ -29,6 +29,25 @@ void pages_forget(struct pages *pages)
 	}
 }
 
+void pages_stored(struct pages *pages, uint64_t addr, const void *bytes,
+		  size_t size)
+{
+	const uint8_t *from = bytes;
+
+	while (size) {
+		uint64_t offset = addr % PAGE;
+		size_t part = min_u64(size, PAGE - offset);
+		size_t slot = (addr / PAGE) % PAGES;
+
+		if (pages->tag[slot].addr == addr - offset &&
+		    pages->tag[slot].epoch == pages->epoch)
+			memcpy(pages->bytes[slot] + offset, from, part);
+		from += part;
+		addr += part;
+		size -= part;
+	}
+}
+
 /* The page's bytes, or NULL. */
 static const uint8_t *page(struct pages *pages, uint64_t addr)
 {

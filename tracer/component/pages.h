@@ -26,6 +26,10 @@ struct pages *pages_new(const struct memory *memory);
 void pages_free(struct pages *pages);
 void pages_forget(struct pages *pages);
 
+/* What was just stored there, by somebody who knows. */
+void pages_stored(struct pages *pages, uint64_t addr, const void *bytes,
+		  size_t size);
+
 /* 0, or -EFAULT. */
 int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size);
 
