@@ -324,6 +324,16 @@ class RunAhead(Case):
             options, _ = harness.declared(name)
             self.assert_same(*self.both([target(name)], *options))
 
+    def test_classes_of_what_was_just_stored(self):
+        for options in ([], ["-k"]):
+            logs = self.both([target("objects")], "-w", "storage", *options)
+            self.assert_same(*logs)
+            seen = [a["component"].get("class") for a in logs[0].accesses
+                    if a["how"] == "run_ahead"]
+            # Made as a Shape, then a Square, then a Cube; and back
+            self.assertLessEqual({"Shape", "Square", "Cube"}, set(seen))
+            self.assert_few_stops(logs[0], 0.3)
+
     def test_max_events_is_exact(self):
         for most in ("1", "2", "100", "1000"):
             result, log = self.traced([target("counter")], "-w", "counter",
