@@ -21,6 +21,7 @@ enum {
 	BYTE = 1 << 4,	 /* of bytes: 4 is AH without REX, then SPL */
 	PLAIN = 1 << 5,	 /* and no other is used: one may stand in for rsp */
 	VECTOR = 1 << 6,
+	WIDER = 1 << 7, /* with BYTE: ModRM.reg is not of bytes */
 };
 
 enum { NP = 1, P66 = 2, PF3 = 4, PF2 = 8, ANY = 15 };
@@ -120,12 +121,12 @@ static const struct form legacy1[] = {
 	{ 0xb0, 0xb0, ANY, ALL, REG | RM | BYTE },
 	{ 0xb1, 0xb1, ANY, ALL, REG | RM },
 	{ 0xb3, 0xb3, ANY, ALL, REG | RM | PLAIN },
-	{ 0xb6, 0xb6, ANY, ALL, REG | RM | BYTE },
+	{ 0xb6, 0xb6, ANY, ALL, REG | RM | BYTE | WIDER },
 	{ 0xb7, 0xb7, ANY, ALL, REG | RM | PLAIN },
 	{ 0xb8, 0xb8, PF3, ALL, REG | RM | PLAIN },
 	{ 0xba, 0xba, ANY, 0xf0, RM | PLAIN },
 	{ 0xbb, 0xbd, ANY, ALL, REG | RM | PLAIN },
-	{ 0xbe, 0xbe, ANY, ALL, REG | RM | BYTE },
+	{ 0xbe, 0xbe, ANY, ALL, REG | RM | BYTE | WIDER },
 	{ 0xbf, 0xbf, ANY, ALL, REG | RM | PLAIN },
 	{ 0xc0, 0xc0, ANY, ALL, REG | RM | BYTE },
 	{ 0xc1, 0xc1, ANY, ALL, REG | RM | PLAIN },
@@ -156,7 +157,7 @@ static const struct form legacy2[] = {
 	{ 0xc8, 0xcd, NP, ALL, VECTOR },
 	{ 0xcf, 0xcf, P66, ALL, VECTOR },
 	{ 0xdb, 0xdf, P66, ALL, VECTOR },
-	{ 0xf0, 0xf0, PF2, ALL, REG | RM | BYTE },
+	{ 0xf0, 0xf0, PF2, ALL, REG | RM | BYTE | WIDER },
 	{ 0xf1, 0xf1, PF2, ALL, REG | RM },
 	{ 0xf6, 0xf6, P66 | PF3, ALL, REG | RM },
 };
@@ -309,10 +310,14 @@ static unsigned rm_of(const struct insn *insn)
 
 static bool names_rsp(const struct insn *insn, unsigned flags)
 {
-	if (flags & BYTE && !insn->rex)
+	/* Number 4 is AH then. */
+	bool high = flags & BYTE && !insn->rex;
+
+	if (flags & REG && insn->reg == RSP && (!high || flags & WIDER))
+		return true;
+	if (high)
 		return false;
-	return (flags & REG && insn->reg == RSP) ||
-	       (flags & RM && rm_of(insn) == RSP) ||
+	return (flags & RM && rm_of(insn) == RSP) ||
 	       (flags & VVVV && insn->vvvv == RSP) ||
 	       (flags & OPCODE && (insn->opcode & 7) == RSP &&
 		!(insn->rex & 1));
