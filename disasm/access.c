@@ -174,6 +174,7 @@ unsigned access_of(const struct insn *insn, const struct user_regs_struct *regs,
 			return 0;
 		return add(ret, 0, access_address(insn, regs), insn->size,
 			   insn->op);
+	case INSN_GATHER:
 	case INSN_NONE:
 	default:
 		return 0;

@@ -19,7 +19,11 @@ enum {
 	ACCESS_READ = 1,
 	ACCESS_WRITE = 2,
 	ACCESS_RW = ACCESS_READ | ACCESS_WRITE,
-	ACCESS_MAX = 4, /* memory operands of one instruction */
+	/*
+	 * Operands of one instruction, and parts of one: 64 lanes of which
+	 * every other one is touched.
+	 */
+	ACCESS_MAX = 32,
 };
 
 struct access {
@@ -32,7 +36,7 @@ struct access {
 /*
  * The operands of @insn with these registers, rip being its own address, in
  * the order in which the processor touches them.  Returns how many (0: no
- * data memory, or it cannot be told: INSN_STEP).
+ * data memory, or it cannot be told: INSN_STEP; INSN_GATHER).
  */
 unsigned access_of(const struct insn *insn, const struct user_regs_struct *regs,
 		   struct access ret[ACCESS_MAX]);

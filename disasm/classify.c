@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "disasm/access.h"
 #include "disasm/tables.h"
 
 static const struct row *find_row(const struct insn *insn)
@@ -101,8 +102,6 @@ static unsigned size_vector(const struct insn *insn, uint8_t size)
 	case Z_FULL:
 	case Z_HALF:
 	case Z_HALFW:
-		if (insn->broadcast)
-			return insn->wide && !half ? 8 : 4;
 		return insn->vector / (half ? 2 : 1);
 	default:
 		return 0;
@@ -116,11 +115,30 @@ static unsigned size_of(const struct insn *insn, uint8_t size)
 	return size >= Z_L ? size_vector(insn, size) : size_legacy(insn, size);
 }
 
+/* Of the forms that can read one element for all lanes: its size, else 0. */
+static unsigned broadcast_size(const struct insn *insn, uint8_t size)
+{
+	if (!insn->broadcast)
+		return 0;
+	if (size == Z_FULL || (size == Z_HALFW && insn->wide))
+		return insn->wide ? 8 : 4;
+	return size == Z_HALF || size == Z_HALFW ? 4 : 0;
+}
+
 static void set_lanes(struct insn *insn, unsigned flags)
 {
-	insn->element = lane_size(insn, flags);
-	if (!insn->element)
+	unsigned element = lane_size(insn, flags);
+
+	/* A lane longer than the operand: a W that is not allowed. */
+	if (!element || element > insn->size)
 		return;
+	insn->element = element;
+	if (flags & VS) /* indices of 4 or 8 bytes */
+		insn->lanes = insn->vector /
+			      max_u64(insn->element, insn->opcode & 1 ? 8 : 4);
+	else
+		insn->lanes = (flags & LB ? insn->vector : insn->size) /
+			      insn->element;
 	if (flags & LS)
 		insn->lane = LANE_SIGN;
 	else if (flags & LP)
@@ -148,12 +166,30 @@ static enum insn_kind kind_of(const struct insn *insn, unsigned flags)
 		return INSN_STEP;
 	if (flags & K)
 		return INSN_STACK;
-	if (insn->mask && insn->lane == LANE_UNKNOWN)
-		return INSN_STEP;
-	/* One element for several lanes: read if any of them is on. */
-	if (insn->mask && insn->broadcast)
+	if (flags & VS)
+		return INSN_GATHER;
+	/* The extracts: all must be writable, but not all is written. */
+	if (insn->mask && insn->lane == LANE_UNKNOWN && flags & W)
 		return INSN_STEP;
 	return INSN_NATIVE;
+}
+
+/* The index of a gather or scatter is a vector register, without it #UD. */
+static void set_indices(struct insn *insn)
+{
+	const uint8_t *modrm = insn->bytes + insn->modrm;
+	bool evex = insn->encoding == INSN_EVEX;
+	unsigned high = ~modrm[evex ? -4 : -3] >> 6 & 1;
+
+	insn->memory = false;
+	insn->index = -1;
+	if ((modrm[0] & 7) != 4) {
+		insn->kind = INSN_STEP;
+		return;
+	}
+	insn->indices = (modrm[1] >> 3 & 7) | high << 3;
+	if (evex)
+		insn->indices |= insn->vvvv & 16;
 }
 
 static int classify_memory(struct insn *insn)
@@ -169,14 +205,12 @@ static int classify_memory(struct insn *insn)
 	insn->vector_in = row->flags & V;
 	insn->vector_out = row->flags & V && row->flags & (R | O);
 	set_lanes(insn, row->flags);
+	if (broadcast_size(insn, row->size))
+		insn->size = broadcast_size(insn, row->size);
 	insn->kind = kind_of(insn, row->flags);
 	scale_displacement(insn);
-	/* The index of a gather or scatter is a vector register. */
-	if (row->flags & S && insn->encoding != INSN_LEGACY && insn->map == 2 &&
-	    insn->opcode >= 0x90 && insn->opcode <= 0xa3) {
-		insn->memory = false;
-		insn->index = -1;
-	}
+	if (insn->kind == INSN_GATHER)
+		set_indices(insn);
 	return 0;
 }
 
@@ -229,22 +263,42 @@ static enum insn_kind implicit1(const struct insn *insn)
 			       : INSN_NONE;
 	case 0xa0 ... 0xa1: /* push fs, pop fs; gs */
 	case 0xa8 ... 0xa9:
-	case 0xf7: /* maskmovq */
 		return INSN_STEP;
 	default:
 		return INSN_NONE;
 	}
 }
 
+/* maskmovq, maskmovdqu: bytes to (%rdi) where those of rm are negative. */
+static void set_maskmov(struct insn *insn)
+{
+	bool mmx = insn->prefix == 0;
+
+	if (insn->prefix > 1 || (mmx && insn->encoding != INSN_LEGACY)) {
+		insn->kind = INSN_STEP;
+		return;
+	}
+	insn->kind = INSN_NATIVE;
+	insn->memory = insn->implied = true;
+	insn->base = 7; /* rdi */
+	insn->op = ACCESS_WRITE;
+	insn->size = insn->lanes = mmx ? 8 : 16;
+	insn->element = 1;
+	insn->lane = LANE_SIGN;
+	insn->vector_in = true;
+	/* As all MMX instructions it touches the x87 tags. */
+	insn->vector_out = mmx;
+}
+
 static int classify_registers(struct insn *insn)
 {
-	if (insn->encoding != INSN_LEGACY) {
-		bool maskmov = insn->encoding != INSN_EVEX && insn->map == 1 &&
-			       insn->opcode == 0xf7;
-
-		insn->kind = maskmov ? INSN_STEP : INSN_NONE;
+	if (insn->map == 1 && insn->opcode == 0xf7 &&
+	    insn->encoding != INSN_EVEX) {
+		set_maskmov(insn);
 		return 0;
 	}
+	if (insn->encoding != INSN_LEGACY)
+		return 0;
 	if (insn->map == 0)
 		insn->kind = implicit0(insn);
 	else if (insn->map == 1)

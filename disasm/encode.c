@@ -38,7 +38,9 @@ static void put_legacy(const struct insn *insn, struct encoding *ret)
 	if (insn->lock)
 		put(ret, 0xf0);
 	/* No index and no base; with an address in place of ModRM no reg. */
-	if (insn->rex)
+	if (insn->rex && insn->implied)
+		put(ret, insn->rex);
+	else if (insn->rex)
 		put(ret, insn->rex & (insn->modrm < 0 ? ~7 : ~3));
 	if (insn->map > 0)
 		put(ret, 0x0f);
@@ -59,7 +61,7 @@ static void put_vector(const struct insn *insn, struct encoding *ret,
 	for (unsigned i = 0; i < size; i++) {
 		uint8_t byte = from[i];
 
-		if (i == 1 && size > 2)
+		if (i == 1 && size > 2 && !insn->implied)
 			byte |= 0x60;
 		/* vvvv, inverted */
 		if (stand_in && insn->vvvv == RSP && i == size - 1)
@@ -75,10 +77,15 @@ void encode(const struct insn *insn, struct encoding *ret)
 	uint8_t reg = insn->modrm < 0 ? 0 : insn->reg & 7;
 
 	ret->length = 0;
+	ret->displacement = 0;
 	if (insn->encoding == INSN_LEGACY)
 		put_legacy(insn, ret);
 	else
 		put_vector(insn, ret, vvvv_general(insn) ? stand_in : 0);
+	if (insn->implied) {
+		put(ret, insn->bytes[insn->modrm]);
+		return;
+	}
 	if (stand_in && insn->general && insn->reg == RSP)
 		reg = stand_in;
 	put(ret, reg << 3 | 5);

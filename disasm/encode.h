@@ -4,7 +4,8 @@
 /*
  * encode - an instruction with its memory operand made relative to rip
  *
- * Everything else about it stays: operation, operands, immediate.
+ * Everything else about it stays: operation, operands, immediate.  An operand
+ * that rdi implies stays, too: then rdi has to be another.
  */
 
 #include "disasm/insn.h"
@@ -12,7 +13,7 @@
 struct encoding {
 	uint8_t bytes[24];
 	uint8_t length;
-	uint8_t displacement; /* where its 4 bytes are to be put */
+	uint8_t displacement; /* where its 4 bytes are to be put, 0: nowhere */
 };
 
 void encode(const struct insn *insn, struct encoding *ret);

@@ -64,7 +64,7 @@ struct part {
 	uint16_t offset, size;
 };
 
-/* The runs of set bits in @lanes; -1 if there are more than fit. */
+/* The runs of set bits in @lanes. */
 static int split(uint64_t lanes, unsigned element, struct part *parts)
 {
 	int n = 0;
@@ -72,15 +72,22 @@ static int split(uint64_t lanes, unsigned element, struct part *parts)
 	for (unsigned i = 0; i < 64 && lanes >> i; i++) {
 		if (!(lanes >> i & 1))
 			continue;
-		if (i > 0 && lanes >> (i - 1) & 1) {
+		if (i > 0 && lanes >> (i - 1) & 1)
 			parts[n - 1].size += element;
-			continue;
-		}
-		if (n == ACCESS_MAX)
-			return -1;
-		parts[n++] = (struct part){ i * element, element };
+		else
+			parts[n++] = (struct part){ i * element, element };
 	}
 	return n;
+}
+
+/* The elements of an operand that is repeated, by the lanes that use them. */
+static uint64_t fold(uint64_t lanes, unsigned elements)
+{
+	uint64_t used = 0;
+
+	for (unsigned i = 0; i < 64; i += elements)
+		used |= lanes >> i;
+	return elements < 64 ? used & ((UINT64_C(1) << elements) - 1) : used;
 }
 
 /* What @insn touches of its operand: how many parts, -1 if it must step. */
@@ -89,14 +96,16 @@ static int parts_of(const struct native *native, const struct insn *insn,
 {
 	uint64_t lanes;
 
-	if (insn->lane != LANE_SIGN && !insn->mask) {
+	if (insn->lane == LANE_UNKNOWN ||
+	    (insn->lane != LANE_SIGN && !insn->mask)) {
 		parts[0] = (struct part){ 0, insn->size };
 		return 1;
 	}
 	if (xstate_lanes(native_xstate(native), insn, cpu, &lanes) != 0)
 		return -1;
 	if (insn->lane != LANE_PACKED)
-		return split(lanes, insn->element, parts);
+		return split(fold(lanes, insn->size / insn->element),
+			     insn->element, parts);
 	parts[0].offset = 0;
 	parts[0].size = __builtin_popcountll(lanes) * insn->element;
 	return parts[0].size ? 1 : 0;
@@ -228,6 +237,9 @@ int execute_run(struct execute *execute, const struct insn *insn,
 				      effects, count);
 	case INSN_STACK:
 		return perform_stack(insn, cpu, memory, effects, count);
+	case INSN_GATHER:
+		return perform_gather(native_xstate(execute->native), insn, cpu,
+				      memory, effects, count);
 	case INSN_NONE:
 	case INSN_STEP:
 	default:

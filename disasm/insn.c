@@ -239,6 +239,7 @@ static void parse_modrm(struct insn *insn, struct cursor *cursor,
 	rm = modrm & 7;
 	insn->mod = registers ? 3 : modrm >> 6;
 	insn->reg = (modrm >> 3 & 7) | ext->reg << 3;
+	insn->rm = rm | ext->base << 3;
 	if (insn->mod == 3)
 		return;
 	insn->memory = true;
@@ -252,7 +253,7 @@ static void parse_modrm(struct insn *insn, struct cursor *cursor,
 		insn->rip_relative = true;
 		displacement = 4;
 	} else {
-		insn->base = rm | ext->base << 3;
+		insn->base = insn->rm;
 	}
 	if (!displacement)
 		return;
@@ -335,6 +336,7 @@ int insn_decode(const uint8_t *bytes, size_t size, struct insn *ret)
 			      .displacement = -1,
 			      .base = -1,
 			      .index = -1,
+			      .indices = -1,
 			      .scale = 1 };
 	parse_prefixes(ret, &cursor);
 	r = parse_opcode(ret, &cursor, &ext);

@@ -23,6 +23,7 @@ enum insn_kind {
 	INSN_NATIVE, /* one explicit operand: run with it re-encoded */
 	INSN_STRING, /* movs cmps stos lods scas, also with rep; xlat: in C */
 	INSN_STACK,  /* push pop pushf popf call ret enter leave ...: in C */
+	INSN_GATHER, /* gather and scatter: in C */
 	INSN_STEP,   /* touches memory and must be stepped by its own thread */
 };
 
@@ -35,10 +36,10 @@ enum insn_encoding {
 
 /* What an EVEX mask does to the memory operand. */
 enum insn_lane {
-	LANE_UNKNOWN, /* cannot be told: step it when masked */
+	LANE_UNKNOWN, /* the mask lets no part of the operand out */
 	LANE_EACH,    /* lane i is touched if bit i is set */
 	LANE_PACKED,  /* as many lanes as bits are set (compress, expand) */
-	LANE_SIGN,    /* vmaskmov: lane i if the sign of vvvv's lane i is set */
+	LANE_SIGN,    /* lane i if it is negative in another vector */
 };
 
 struct insn {
@@ -61,6 +62,7 @@ struct insn {
 	int8_t displacement; /* offset in bytes, -1 if there is none */
 	int8_t immediate;    /* offset in bytes, = length if there is none */
 	uint8_t mod, reg;    /* of ModRM; reg with its extension bit */
+	uint8_t rm;	     /* the same, where it is a register */
 	bool general; /* reg names a general register (not AH CH DH BH) */
 
 	/* Mandatory prefix: 0 none, 1 66, 2 F3, 3 F2 (the pp of VEX, EVEX). */
@@ -72,11 +74,17 @@ struct insn {
 	bool broadcast;	     /* EVEX.b */
 	enum insn_lane lane; /* what the mask does to memory */
 	uint8_t element;     /* bytes of a lane, 0 if there are none */
+	/*
+	 * Lanes that the mask has bits for.  They may be more than the operand
+	 * has elements (broadcast): then it is repeated.
+	 */
+	uint8_t lanes;
 
 	bool memory; /* an explicit memory operand */
 	bool rip_relative;
 	int8_t base; /* register number 0..15, -1 if none */
 	int8_t index;
+	int8_t indices; /* vector register of the indices (gather), else -1 */
 	uint8_t scale;	/* 1 2 4 8 */
 	int64_t offset; /* displacement, disp8*N already scaled */
 
@@ -86,6 +94,7 @@ struct insn {
 	 * or of what is pushed or popped (stack) where there is none.
 	 */
 	uint16_t size;
+	bool implied; /* the operand is (%rdi), and no part of ModRM */
 	bool bits; /* bit string: a register gives a bit beyond the operand */
 
 	bool vector_in;	 /* needs the thread's XSTATE (x87, MMX, SSE, AVX) */

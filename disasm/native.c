@@ -213,7 +213,7 @@ static const void *find_stub(struct native *native, const struct insn *insn,
 	encode(insn, &encoding);
 	distance = native->data->scratch + place -
 		   (native->executable + i * STUB + encoding.length);
-	for (unsigned k = 0; k < 4; k++)
+	for (unsigned k = 0; encoding.displacement && k < 4; k++)
 		encoding.bytes[encoding.displacement + k] = distance >> (8 * k);
 	memcpy(code, encoding.bytes, encoding.length);
 	memcpy(code + encoding.length, leave_code, sizeof(leave_code));
@@ -279,21 +279,26 @@ static void store_registers(struct context *context,
 
 /* Bit string instructions get only the part of the index that is inside. */
 static void load(struct context *context, const struct insn *insn,
-		 const struct user_regs_struct *regs, unsigned stand_in)
+		 const struct user_regs_struct *regs, unsigned stand_in,
+		 const uint8_t *operand)
 {
 	unsigned reg = insn->reg == RSP && stand_in ? stand_in : insn->reg;
 
 	load_registers(context, regs, stand_in);
 	if (insn->bits)
 		context->registers[reg] &= insn->size * 8 - 1;
+	if (insn->implied)
+		context->registers[RDI] = (uint64_t)(uintptr_t)operand;
 }
 
-/* A bit string's index is only read. */
+/* A bit string's index, and an implied address, are only read. */
 static void store(struct context *context, const struct insn *insn,
 		  struct user_regs_struct *regs, unsigned stand_in)
 {
 	uint64_t index = insn->bits ? register_get(regs, insn->reg) : 0;
 
+	if (insn->implied)
+		context->registers[RDI] = regs->rdi;
 	store_registers(context, regs, stand_in);
 	if (insn->bits)
 		register_set(regs, insn->reg, index);
@@ -342,7 +347,7 @@ static bool set_vector(struct native *native, const struct insn *insn,
 	if (insn->encoding == INSN_LEGACY)
 		context->components &= XSTATE_LEGACY;
 	context->vector = VECTOR_LOAD | (insn->vector_out ? VECTOR_SAVE : 0) |
-			  (native->xstate.avx ? VECTOR_AVX : 0);
+			  (native->xstate.component[2].size ? VECTOR_AVX : 0);
 	return true;
 }
 
@@ -354,7 +359,7 @@ int native_run(struct native *native, const struct insn *insn, uint64_t addr,
 
 	if (!set_vector(native, insn, cpu))
 		return EXECUTE_STEP;
-	load(context, insn, &cpu->regs, stand_in);
+	load(context, insn, &cpu->regs, stand_in, native_scratch(native, addr));
 	if (native_enter(context, find_stub(native, insn, addr & 63)))
 		return EXECUTE_STEP;
 	store(context, insn, &cpu->regs, stand_in);
@@ -387,7 +392,7 @@ int native_run_block(struct native *native, unsigned place,
 		if (use->legacy)
 			context->components &= XSTATE_LEGACY;
 		context->vector = VECTOR_LOAD | VECTOR_SAVE |
-				  (native->xstate.avx ? VECTOR_AVX : 0);
+				  (native->xstate.component[2].size ? VECTOR_AVX : 0);
 	}
 	load_registers(context, &cpu->regs, use->stand_in);
 	if (native_enter(context, native->executable + BLOCKS + place * BLOCK))

@@ -12,6 +12,8 @@
 /* Bytes of a run that are handled in one go. */
 enum { RUN_MAX = 65536 };
 
+struct xstate;
+
 struct run_buffer {
 	uint8_t bytes[2 * RUN_MAX]; /* both sides, or their union */
 };
@@ -23,6 +25,10 @@ int perform_string(struct run_buffer *buffer, const struct insn *insn,
 int perform_stack(const struct insn *insn, struct cpu *cpu,
 		  const struct memory *memory, struct effect *effects,
 		  unsigned *count) _must_check_;
+
+int perform_gather(const struct xstate *xstate, const struct insn *insn,
+		   struct cpu *cpu, const struct memory *memory,
+		   struct effect *effects, unsigned *count) _must_check_;
 
 /* What every performed instruction does to rip and eflags. */
 void perform_advance(const struct insn *insn, struct cpu *cpu);

@@ -41,6 +41,8 @@ enum {
 	L12 = 5 << 11, /* of 1 or 2, by W */
 	LW = 6 << 11,  /* of 4 or 8, by W */
 	LANES = 7 << 11,
+	LB = 1 << 14, /* the operand is repeated over the vector's lanes */
+	VS = 1 << 15, /* a vector of indices: gather, scatter */
 };
 
 /* Sizes up to Z_FIXED are bytes. */

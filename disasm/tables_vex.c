@@ -116,7 +116,7 @@ static const struct row vex2[] = {
 	{ 0x79, 0x79, P66, ALL, 2, R | V },
 	{ 0x8c, 0x8c, P66, ALL, Z_L, R | V | LS | LW },
 	{ 0x8e, 0x8e, P66, ALL, Z_L, W | V | LS | LW },
-	{ 0x90, 0x93, P66, ALL, Z_Y, R | V | S },
+	{ 0x90, 0x93, P66, ALL, Z_Y, R | V | VS | LS | LW },
 	{ 0x96, 0x98, P66, ALL, Z_L, R | V },
 	{ 0x99, 0x99, P66, ALL, Z_Y, R | V },
 	{ 0x9a, 0x9a, P66, ALL, Z_L, R | V },

@@ -5,17 +5,20 @@
  * xstate - where this machine keeps vector state in NT_X86_XSTATE
  *
  * Makers place the components differently (AMD has no room for MPX).
+ * Source: Intel SDM volume 1, chapter 13.
  */
 
 #include "disasm/execute.h"
 
 /* Legacy forms leave the components beyond x87 and SSE alone. */
-enum { XSTATE_LEGACY = 3 };
+enum { XSTATE_LEGACY = 3, XSTATE_VECTOR = 64 };
 
 struct xstate {
-	uint64_t components;  /* those we load; 0: no XSAVE here */
-	size_t size;	      /* bytes that they need */
-	unsigned avx, opmask; /* where they are, 0 if there are none */
+	uint64_t components; /* those we load; 0: no XSAVE here */
+	size_t size;	     /* bytes that they need */
+	struct {
+		uint32_t offset, size; /* in bytes, 0 if there is none */
+	} component[8];
 };
 
 void xstate_measure(struct xstate *xstate);
@@ -29,3 +32,15 @@ bool xstate_loaded(const struct xstate *xstate, const struct cpu *cpu);
  */
 int xstate_lanes(const struct xstate *xstate, const struct insn *insn,
 		 const struct cpu *cpu, uint64_t *ret);
+
+/* Vector register @number (0..31), all 64 bytes; what is not here is zero. */
+void xstate_get_vector(const struct xstate *xstate, const struct cpu *cpu,
+		       unsigned number, uint8_t ret[XSTATE_VECTOR]);
+void xstate_set_vector(const struct xstate *xstate, struct cpu *cpu,
+		       unsigned number, const uint8_t value[XSTATE_VECTOR]);
+
+/* Mask register @number (k0..k7). */
+uint64_t xstate_get_mask(const struct xstate *xstate, const struct cpu *cpu,
+			 unsigned number);
+void xstate_set_mask(const struct xstate *xstate, struct cpu *cpu,
+		     unsigned number, uint64_t value);

@@ -143,10 +143,11 @@ static void make_cpu(struct cpu *cpu, struct input *input)
 	memset(xstate + 416, 0, 160);
 	memcpy(xstate, "\x7f\x03", 2);
 	memcpy(xstate + 24, "\x80\x1f", 2);
-	if (machine.opmask) {
+	if (machine.component[5].size) {
 		components |= 1 << 5;
-		memcpy(xstate + machine.opmask, &cpu->regs.rbx, 8);
-		memcpy(xstate + machine.opmask + 8, &cpu->regs.rdx, 8);
+		memcpy(xstate + machine.component[5].offset, &cpu->regs.rbx, 8);
+		memcpy(xstate + machine.component[5].offset + 8, &cpu->regs.rdx,
+		       8);
 	}
 	memcpy(xstate + 512, &components, 8);
 	cpu->xstate = xstate;

@@ -153,7 +153,9 @@ int oracle_step(struct oracle *oracle, const struct insn *insn, struct cpu *cpu,
 		sig = WSTOPSIG(status);
 		if (ptrace(PTRACE_GETREGS, oracle->pid, 0, &cpu->regs) < 0)
 			return -errno;
-		if (cpu->regs.rip != rip || insn->kind != INSN_STRING)
+		/* A gather may be stopped between two lanes. */
+		if (cpu->regs.rip != rip ||
+		    (insn->kind != INSN_STRING && insn->kind != INSN_GATHER))
 			break;
 	}
 	if (get(oracle, cpu, window) < 0)

@@ -14,7 +14,7 @@
 /* Where the child has its code page and, alone in its area, the window. */
 #define ORACLE_CODE   UINT64_C(0x10000000)
 #define ORACLE_WINDOW UINT64_C(0x20000000)
-#define ORACLE_SIZE   UINT64_C(8192)
+#define ORACLE_SIZE   (3 * PAGE)
 
 struct oracle {
 	pid_t pid;

@@ -71,7 +71,7 @@ static uint8_t *modrm(struct random *random, const struct row *row, uint8_t *p)
 	while (!(row->regs >> reg & 1))
 		reg = (reg + 1) & 7;
 	*p++ = random_below(random, 3) << 6 | reg << 3 |
-	       random_below(random, 8);
+	       (row->flags & VS ? 4 : random_below(random, 8));
 	return p;
 }
 

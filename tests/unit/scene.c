@@ -13,6 +13,7 @@ int scene_new(struct scene *scene, uint64_t seed)
 	int r;
 
 	memset(scene, 0, sizeof(*scene));
+	xstate_measure(&scene->machine);
 	scene->random.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	r = oracle_new(&scene->oracle);
 	if (r < 0)
@@ -178,68 +179,6 @@ void scene_state(struct scene *scene)
 	fill_numbers(random, scene->before, ORACLE_SIZE);
 }
 
-/*
- * A place for the operand: mostly well inside, at times over the end, often so
- * when a mask decides what is touched there.
- */
-static uint64_t choose(struct random *random, const struct insn *insn)
-{
-	uint64_t end = ORACLE_WINDOW + ORACLE_SIZE;
-
-	if (random_below(random, insn->mask ? 2 : 8) == 0)
-		return end - random_below(random, insn->size + 2);
-	if (random_below(random, 2))
-		return ORACLE_WINDOW + 2048 + 64 * random_below(random, 32);
-	return ORACLE_WINDOW + 2048 + random_below(random, 2048);
-}
-
-static void aim_registers(struct scene *scene, uint64_t want)
-{
-	const struct insn *insn = &scene->insn;
-	struct user_regs_struct *regs = &scene->start.regs;
-	uint64_t small = random_below(&scene->random, 64);
-
-	want -= insn->offset;
-	if (insn->base >= 0 && insn->base == insn->index) {
-		register_set(regs, insn->base, want / (1 + insn->scale));
-	} else if (insn->base >= 0) {
-		if (insn->index >= 0) {
-			register_set(regs, insn->index, small);
-			want -= small * insn->scale;
-		}
-		register_set(regs, insn->base, want);
-	} else {
-		register_set(regs, insn->index, want / insn->scale);
-	}
-}
-
-bool scene_aim(struct scene *scene, uint8_t bytes[INSN_BYTES])
-{
-	struct insn *insn = &scene->insn;
-	struct user_regs_struct *regs = &scene->start.regs;
-	uint64_t want = choose(&scene->random, insn);
-	bool own = insn->reg == insn->base || insn->reg == insn->index;
-
-	if (insn->segment == 0x64)
-		want -= regs->fs_base = 0x10000;
-	else if (insn->segment == 0x65)
-		want -= regs->gs_base = 0x20000;
-	if (insn->bits && own)
-		return false;
-	if (insn->bits)
-		register_set(regs, insn->reg,
-			     random_below(&scene->random, 4000) - 2000);
-	if (insn->base >= 0 || insn->index >= 0) {
-		aim_registers(scene, want);
-		return true;
-	}
-	if (insn->rip_relative)
-		want -= ORACLE_CODE + insn->length;
-	memcpy(bytes + insn->displacement, &want,
-	       insn->modrm < 0 && !insn->address32 ? 8 : 4);
-	return insn_decode(bytes, INSN_BYTES, insn) == 0;
-}
-
 static void copy_cpu(struct cpu *to, const struct cpu *from)
 {
 	to->regs = from->regs;
@@ -324,10 +263,26 @@ static void compare_regs(struct scene *scene,
 		complain(scene, "eflags", 0, ours->eflags, real->eflags);
 }
 
+/* Bytes that several lanes of a scatter wrote are in several effects. */
+static void check_store(struct scene *scene, const struct effect *effect,
+			const uint8_t *told)
+{
+	uint64_t at = effect->access.addr - ORACLE_WINDOW;
+
+	for (unsigned i = 0; i < effect->shown; i++) {
+		if (told[at + i] > 1)
+			continue;
+		compare_bytes(scene, "effect's new", effect->new,
+			      scene->truth + at, i, i + 1);
+		compare_bytes(scene, "effect's old", effect->old,
+			      scene->before + at, i, i + 1);
+	}
+}
+
 /* Each changed byte must be told, and what is told must be so. */
 static void check_effects(struct scene *scene)
 {
-	bool told[ORACLE_SIZE] = { false };
+	uint8_t told[ORACLE_SIZE] = { 0 };
 
 	for (unsigned i = 0; i < scene->count; i++) {
 		const struct effect *effect = &scene->effects[i];
@@ -337,16 +292,15 @@ static void check_effects(struct scene *scene)
 			complain(scene, "effect outside", i, at, 0);
 			return;
 		}
-		if (effect->access.op & ACCESS_WRITE) {
-			memset(told + at, 1, effect->access.size);
-			compare_bytes(scene, "effect's new", effect->new,
-				      scene->truth + at, 0, effect->shown);
-			compare_bytes(scene, "effect's old", effect->old,
-				      scene->before + at, 0, effect->shown);
-		} else if (memcmp(effect->old, effect->new, effect->shown)) {
+		if (effect->access.op & ACCESS_WRITE)
+			for (uint64_t k = 0; k < effect->access.size; k++)
+				told[at + k]++;
+		else if (memcmp(effect->old, effect->new, effect->shown))
 			complain(scene, "effect of a read", i, 0, 0);
-		}
 	}
+	for (unsigned i = 0; i < scene->count; i++)
+		if (scene->effects[i].access.op & ACCESS_WRITE)
+			check_store(scene, &scene->effects[i], told);
 	for (size_t i = 0; i < ORACLE_SIZE; i++)
 		if (!told[i] && scene->truth[i] != scene->before[i]) {
 			complain(scene, "not told", i, 0, 0);

@@ -6,6 +6,7 @@
  * memory, all at random, run by execute and by the processor and compared
  */
 
+#include "disasm/xstate.h"
 #include "tests/unit/oracle.h"
 #include "tests/unit/rowbytes.h"
 
@@ -13,6 +14,7 @@ struct scene {
 	struct random random;
 	struct oracle oracle;
 	struct execute *execute;
+	struct xstate machine;
 
 	struct insn insn;
 	struct cpu start; /* before */
@@ -37,12 +39,6 @@ struct memory scene_memory(struct scene *scene);
 
 /* Random state; general registers are small, large or addresses. */
 void scene_state(struct scene *scene);
-
-/*
- * Choose registers, or patch the displacement of @bytes, so that the operand
- * lies somewhere in the window.  False if it cannot be done.
- */
-bool scene_aim(struct scene *scene, uint8_t bytes[INSN_BYTES]);
 
 /* Run both until the instruction is over. */
 void scene_run(struct scene *scene);

@@ -31,13 +31,13 @@ static void show(const struct scene *scene, const char *what)
 		    scene->result, scene->signal, scene->text);
 }
 
-/* A mask in many runs; branches and frames of 16 bits, nested frames. */
+/* Branches and frames of 16 bits, nested frames. */
 static bool may_decline(const struct insn *insn)
 {
 	if (insn->kind == INSN_STACK)
 		return insn->operand16 || insn->opcode == 0xc8 ||
 		       insn->opcode == 0xff || insn->opcode == 0x9d;
-	return insn->mask || insn->lane == LANE_SIGN;
+	return false;
 }
 
 void tally_judge(struct tally *tally, struct scene *scene)

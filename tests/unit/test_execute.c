@@ -10,23 +10,10 @@
 #include <cmocka.h>
 
 #include "disasm/registers.h"
+#include "tests/unit/aim.h"
 #include "tests/unit/tally.h"
 
 static struct scene scene;
-
-/* fxrstor wants an image; the control words no reserved bits. */
-static void make_sensible(void)
-{
-	uint64_t addr = access_address(&scene.insn, &scene.start.regs);
-	uint8_t *at = scene.before + (addr - ORACLE_WINDOW);
-
-	if (addr - ORACLE_WINDOW > ORACLE_SIZE - 512)
-		return;
-	if (scene.insn.size == 512)
-		memcpy(at, scene.start.xstate, 512);
-	else if (scene.insn.map == 1 && scene.insn.opcode == 0xae)
-		at[2] = at[3] = 0;
-}
 
 static void try(const uint8_t *from, struct tally *tally)
 {
@@ -34,12 +21,11 @@ static void try(const uint8_t *from, struct tally *tally)
 
 	memcpy(bytes, from, INSN_BYTES);
 	if (insn_decode(bytes, INSN_BYTES, &scene.insn) != 0 ||
-	    scene.insn.kind != INSN_NATIVE)
+	    (scene.insn.kind != INSN_NATIVE && scene.insn.kind != INSN_GATHER))
 		return;
 	scene_state(&scene);
-	if (!scene_aim(&scene, bytes))
+	if (!aim(&scene, bytes))
 		return;
-	make_sensible();
 	scene_run(&scene);
 	tally_judge(tally, &scene);
 }

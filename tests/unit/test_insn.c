@@ -126,9 +126,12 @@ static void test_fields(void **state)
 		/* a REX that is not last does not count: mov eax, [rdi] */
 		{ "\x48\x67\x8b\x07", 4, 7, -1, 1, 4, 0, INSN_NATIVE },
 		/* vpgatherdd: its index is a vector */
-		{ "\xc4\xe2\x65\x90\x0c\x97", 6, 7, -1, 4, 4, 0, INSN_STEP },
-		/* vpunpcklbw zmm0{k1}, zmm0, [rdi]: masked, lanes unknown */
-		{ "\x62\xf1\x7d\x49\x60\x07", 6, 7, -1, 1, 64, 0, INSN_STEP },
+		{ "\xc4\xe2\x65\x90\x0c\x97", 6, 7, -1, 4, 4, 0, INSN_GATHER },
+		/* vpunpcklbw zmm0{k1}, zmm0, [rdi]: the mask is for zmm0 */
+		{ "\x62\xf1\x7d\x49\x60\x07", 6, 7, -1, 1, 64, 0, INSN_NATIVE },
+		/* vextracti32x4 [rdi]{k1}, zmm0, 1 */
+		{ "\x62\xf3\x7d\x49\x39\x07\x01", 7, 7, -1, 1, 16, 0,
+		  INSN_STEP },
 		{ "\xf3\x48\xab", 3, -1, -1, 1, 8, 0, INSN_STRING },
 		{ "\x66\x50", 2, -1, -1, 1, 2, 0, INSN_STACK },
 		{ "\x48\x8d\x07", 3, 7, -1, 1, 0, 0, INSN_NONE },

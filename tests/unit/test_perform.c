@@ -7,34 +7,10 @@
 
 #include <cmocka.h>
 
-#include "disasm/registers.h"
+#include "tests/unit/aim.h"
 #include "tests/unit/tally.h"
 
 static struct scene scene;
-
-/* An address at or near which operands may overlap, or leave the window. */
-static uint64_t near(uint64_t addr)
-{
-	if (random_below(&scene.random, 3) == 0)
-		return addr + random_below(&scene.random, 41) - 20;
-	if (random_below(&scene.random, 4) == 0)
-		return ORACLE_WINDOW +
-		       random_below(&scene.random, 40) * (ORACLE_SIZE / 39);
-	return ORACLE_WINDOW + 1024 + random_below(&scene.random, 4096);
-}
-
-/* Few different bytes, so that comparisons go on for a while. */
-static void make_alike(void)
-{
-	unsigned kinds = 1 + random_below(&scene.random, 3);
-
-	for (size_t i = 0; i < ORACLE_SIZE; i++)
-		scene.before[i] = random_below(&scene.random, 64)
-					  ? 0
-					  : random_below(&scene.random, kinds);
-	if (random_below(&scene.random, 2))
-		scene.start.regs.rax = random_below(&scene.random, 2);
-}
 
 static void set_string(uint8_t bytes[INSN_BYTES])
 {
@@ -51,34 +27,6 @@ static void set_string(uint8_t bytes[INSN_BYTES])
 	bytes[at++] = opcodes[random_below(&scene.random, sizeof(opcodes))];
 }
 
-static void aim_string(void)
-{
-	struct user_regs_struct *regs = &scene.start.regs;
-	uint64_t base = 0;
-
-	if (scene.insn.segment == 0x64)
-		base = regs->fs_base = 0x10000;
-	else if (scene.insn.segment == 0x65)
-		base = regs->gs_base = 0x20000;
-	regs->rdi = near(ORACLE_WINDOW + 2048);
-	regs->rsi = near(regs->rdi) - base;
-	regs->rcx = random_below(&scene.random, 400);
-	if (random_below(&scene.random, 8) == 0)
-		regs->rcx = random_below(&scene.random, 3);
-	if (random_below(&scene.random, 2))
-		regs->eflags |= FLAG_DF;
-	if (scene.insn.opcode == 0xd7)
-		regs->rbx = near(ORACLE_WINDOW + 2048) - base;
-	/* Only the lower half counts. */
-	if (scene.insn.address32) {
-		regs->rdi |= random_next(&scene.random) << 32;
-		regs->rsi |= random_next(&scene.random) << 32;
-		regs->rbx |= random_next(&scene.random) << 32;
-		if (random_below(&scene.random, 2))
-			regs->rcx |= random_next(&scene.random) << 32;
-	}
-}
-
 static void test_strings(void **state)
 {
 	uint8_t bytes[INSN_BYTES];
@@ -92,9 +40,7 @@ static void test_strings(void **state)
 				 0);
 		assert_int_equal(scene.insn.kind, INSN_STRING);
 		scene_state(&scene);
-		aim_string();
-		if (random_below(&scene.random, 2))
-			make_alike();
+		assert_true(aim(&scene, bytes));
 		scene_run(&scene);
 		tally_judge(&tally, &scene);
 	}
@@ -129,46 +75,6 @@ static void set_stack(uint8_t bytes[INSN_BYTES])
 		bytes[at + 2] = 0;
 }
 
-/* Branch targets that can be gone to, flags that do not trap. */
-static void make_reachable(void)
-{
-	for (size_t i = 0; i < ORACLE_SIZE; i += 8) {
-		scene.before[i + 1] &= 0xfe;
-		scene.before[i + 2] &= ~0x24;
-		memset(scene.before + i + 4, 0, 4);
-	}
-}
-
-static bool aim_stack(uint8_t bytes[INSN_BYTES])
-{
-	struct user_regs_struct *regs = &scene.start.regs;
-	uint64_t top =
-		ORACLE_WINDOW + 4096 + 8 * random_below(&scene.random, 64);
-
-	if (scene.insn.memory && !scene_aim(&scene, bytes))
-		return false;
-	/* popf must not get at ID: nothing could clear it in the child. */
-	if (scene.insn.opcode == 0x9d)
-		top &= ~UINT64_C(7);
-	else if (random_below(&scene.random, 16) == 0)
-		top = ORACLE_WINDOW + random_below(&scene.random, 16);
-	else if (random_below(&scene.random, 16) == 0)
-		top = ORACLE_WINDOW + ORACLE_SIZE -
-		      random_below(&scene.random, 16);
-	if (!scene.insn.memory ||
-	    (scene.insn.base != RSP && scene.insn.index != RSP))
-		regs->rsp = top;
-	if (scene.insn.opcode == 0xc9)
-		regs->rbp = top + 64;
-	/* A branch through a register, to somewhere that exists. */
-	if (scene.insn.opcode == 0xff && !scene.insn.memory &&
-	    (scene.insn.reg & 7) != 6)
-		for (unsigned i = 0; i < REGISTERS; i++)
-			if (i != RSP)
-				register_set(regs, i, 0x12345678 + i);
-	return true;
-}
-
 static void test_stack(void **state)
 {
 	uint8_t bytes[INSN_BYTES];
@@ -181,9 +87,8 @@ static void test_stack(void **state)
 		    scene.insn.kind != INSN_STACK)
 			continue;
 		scene_state(&scene);
-		if (!aim_stack(bytes))
+		if (!aim(&scene, bytes))
 			continue;
-		make_reachable();
 		scene_run(&scene);
 		tally_judge(&tally, &scene);
 	}
