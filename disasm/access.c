@@ -2,6 +2,10 @@
 #include "disasm/access.h"
 #include "disasm/insn.h"
 #include "disasm/registers.h"
+#include "disasm/xstate.h"
+
+/* Of an XSAVE area: its header, and the first of its components. */
+enum { XSAVE_HEADER = 512, XSAVE_START = 576 };
 
 /* The registers and the displacement summed up, without the segment. */
 static uint64_t offset_of(const struct insn *insn,
@@ -73,6 +77,19 @@ static unsigned add(struct access *ret, unsigned n, uint64_t addr,
 		.addr = addr, .size = size, .op = op, .count = 1
 	};
 	return n + 1;
+}
+
+/* Accesses that follow each other in memory become one; returns how many. */
+static unsigned join(struct access *access, unsigned n)
+{
+	unsigned last = 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if (access[last].addr + access[last].size == access[i].addr)
+			access[last].size += access[i].size;
+		else
+			access[++last] = access[i];
+	return n ? last + 1 : 0;
 }
 
 /* One side of a string instruction from @addr on. */
@@ -160,6 +177,76 @@ static unsigned stack_of(const struct insn *insn,
 	}
 }
 
+/*
+ * An XSAVE area at @addr: legacy region, header, and each component that is
+ * asked for.  What of it is in its initial state may be left out by xsavec and
+ * xsaveopt, which is not to be seen here.
+ */
+static unsigned xsave_of(const struct insn *insn,
+			 const struct user_regs_struct *regs,
+			 struct access ret[ACCESS_MAX])
+{
+	const struct xstate *machine = xstate_machine();
+	uint64_t wanted = machine->enabled & (uint32_t)regs->rax;
+	uint64_t addr = access_address(insn, regs), at = XSAVE_START;
+	bool compact = insn->opcode == 0xc7;
+	unsigned n = 0;
+
+	if (wanted & XSTATE_LEGACY)
+		n = add(ret, n, addr, XSAVE_HEADER, insn->op);
+	n = add(ret, n, addr + XSAVE_HEADER, XSAVE_START - XSAVE_HEADER,
+		insn->op);
+	for (unsigned i = 2; i < XSTATE_COMPONENTS; i++) {
+		if (!(wanted >> i & 1))
+			continue;
+		if (!compact)
+			at = machine->component[i].offset;
+		else if (machine->component[i].aligned)
+			at = (at + 63) & ~UINT64_C(63);
+		n = add(ret, n, addr + at, machine->component[i].size,
+			insn->op);
+		at += machine->component[i].size;
+	}
+	return join(ret, n);
+}
+
+/* What is stepped, as far as bytes and registers tell. */
+static unsigned step_of(const struct insn *insn,
+			const struct user_regs_struct *regs,
+			struct access ret[ACCESS_MAX])
+{
+	uint64_t target;
+	unsigned n = 0;
+
+	if (insn->encoding == INSN_LEGACY && insn->memory && !insn->size)
+		return xsave_of(insn, regs, ret);
+	if (insn->memory && insn->op)
+		n = add(ret, n, access_address(insn, regs), insn->size,
+			insn->op);
+	if (insn->encoding != INSN_LEGACY)
+		return n;
+	if (insn->map == 2 && insn->opcode == 0xf8) { /* movdir64b, enqcmd */
+		target = register_get(regs, insn->reg);
+		if (insn->address32)
+			target = (uint32_t)target;
+		return add(ret, n, target, insn->size, ACCESS_WRITE);
+	}
+	if (insn->map != 1 || insn->memory)
+		return n;
+	if (insn->opcode == 0x01 && insn->bytes[insn->modrm] == 0xfc) {
+		/* clzero: the line that rax lies in */
+		target = insn->address32 ? (uint32_t)regs->rax : regs->rax;
+		target += segment_base(regs, insn->segment);
+		return add(ret, n, target & ~UINT64_C(63), 64, ACCESS_WRITE);
+	}
+	if ((insn->opcode & 0xf7) == 0xa0) /* push fs, push gs */
+		return add(ret, n, regs->rsp - insn->size, insn->size,
+			   ACCESS_WRITE);
+	if ((insn->opcode & 0xf7) == 0xa1) /* pop fs, pop gs */
+		return add(ret, n, regs->rsp, insn->size, ACCESS_READ);
+	return n;
+}
+
 unsigned access_of(const struct insn *insn, const struct user_regs_struct *regs,
 		   struct access ret[ACCESS_MAX])
 {
@@ -168,8 +255,9 @@ unsigned access_of(const struct insn *insn, const struct user_regs_struct *regs,
 		return string_of(insn, regs, ret);
 	case INSN_STACK:
 		return stack_of(insn, regs, ret);
-	case INSN_NATIVE:
 	case INSN_STEP:
+		return step_of(insn, regs, ret);
+	case INSN_NATIVE:
 		if (!insn->memory || !insn->op)
 			return 0;
 		return add(ret, 0, access_address(insn, regs), insn->size,

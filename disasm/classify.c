@@ -303,6 +303,8 @@ static int classify_registers(struct insn *insn)
 		insn->kind = implicit0(insn);
 	else if (insn->map == 1)
 		insn->kind = implicit1(insn);
+	if (insn->map == 1 && (insn->opcode & 0xf6) == 0xa0) /* fs, gs */
+		insn->size = insn->operand16 && !insn->wide ? 2 : 8;
 	if (insn->kind == INSN_STRING)
 		insn->size = insn->opcode & 1 && insn->opcode != 0xd7
 				     ? operand_size(insn)

@@ -203,7 +203,10 @@ static int run_native(struct execute *execute, const struct insn *insn,
 	if (!insn->size)
 		return EXECUTE_STEP;
 	n = parts_of(execute->native, insn, cpu, parts);
-	if (n < 0)
+	/* A maskmov touches its whole page, whatever the mask. */
+	if (n < 0 ||
+	    (insn->implied &&
+	     (n == 0 || page_down(addr + insn->size - 1) != page_down(addr))))
 		return EXECUTE_STEP;
 	r = read_parts(memory, addr, native_scratch(execute->native, addr),
 		       insn->op, parts, n, effects);

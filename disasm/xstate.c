@@ -17,6 +17,7 @@ enum {
 	ZMM_HI256 = 6,
 	HI16_ZMM = 7,
 	HEADER = 512,
+	STATUS = 2,
 	ST = 32,
 	XMM = 160,
 };
@@ -29,18 +30,30 @@ void xstate_measure(struct xstate *xstate)
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
 		return;
 	__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+	xstate->enabled = a;
 	xstate->components = a & COMPONENTS;
 	xstate->size = HEADER + 64;
 	xstate->component[SSE].offset = XMM;
 	xstate->component[SSE].size = 256;
-	for (unsigned i = AVX; i < 8; i++) {
-		if (!(xstate->components >> i & 1) ||
+	for (unsigned i = AVX; i < XSTATE_COMPONENTS; i++) {
+		if (!(xstate->enabled >> i & 1) ||
 		    !__get_cpuid_count(0xd, i, &a, &b, &c, &d))
 			continue;
-		xstate->size = max_u64(xstate->size, (uint64_t)a + b);
 		xstate->component[i].offset = b;
 		xstate->component[i].size = a;
+		xstate->component[i].aligned = c & 2;
+		if (xstate->components >> i & 1)
+			xstate->size = max_u64(xstate->size, (uint64_t)a + b);
 	}
+}
+
+const struct xstate *xstate_machine(void)
+{
+	static struct xstate machine;
+
+	if (!machine.size)
+		xstate_measure(&machine);
+	return &machine;
 }
 
 bool xstate_loaded(const struct xstate *xstate, const struct cpu *cpu)
@@ -128,6 +141,14 @@ void xstate_set_mask(const struct xstate *xstate, struct cpu *cpu,
 	set(xstate, cpu, OPMASK, 8 * number, &value, sizeof(value));
 }
 
+/* mm0..mm7 do not turn with the x87 stack, but their places here do. */
+static const uint8_t *mmx(const struct cpu *cpu, unsigned number)
+{
+	unsigned top = cpu->xstate[STATUS + 1] >> 3 & 7;
+
+	return cpu->xstate + ST + 16 * ((number - top) & 7);
+}
+
 /*
  * The sign bits of the elements that vmaskmov, maskmov and gathers look at:
  * those of vvvv, or of rm.
@@ -143,7 +164,7 @@ static uint64_t signs(const struct xstate *xstate, const struct insn *insn,
 	else if (insn->size == 16)
 		xstate_get_vector(xstate, cpu, insn->rm, value);
 	else
-		memcpy(value, cpu->xstate + ST + 16 * (insn->rm & 7), 8);
+		memcpy(value, mmx(cpu, insn->rm), 8);
 	for (unsigned i = 0; i < insn->lanes; i++)
 		if (value[(i + 1) * insn->element - 1] & 0x80)
 			lanes |= UINT64_C(1) << i;

@@ -11,17 +11,22 @@
 #include "disasm/execute.h"
 
 /* Legacy forms leave the components beyond x87 and SSE alone. */
-enum { XSTATE_LEGACY = 3, XSTATE_VECTOR = 64 };
+enum { XSTATE_LEGACY = 3, XSTATE_VECTOR = 64, XSTATE_COMPONENTS = 32 };
 
 struct xstate {
 	uint64_t components; /* those we load; 0: no XSAVE here */
 	size_t size;	     /* bytes that they need */
+	uint64_t enabled;    /* XCR0: those that the system lets us use */
 	struct {
 		uint32_t offset, size; /* in bytes, 0 if there is none */
-	} component[8];
+		bool aligned;	       /* to 64 in the compacted format */
+	} component[XSTATE_COMPONENTS];
 };
 
 void xstate_measure(struct xstate *xstate);
+
+/* This machine's, measured once. */
+const struct xstate *xstate_machine(void);
 
 /* True if @cpu brings all that we would load. */
 bool xstate_loaded(const struct xstate *xstate, const struct cpu *cpu);

@@ -66,15 +66,24 @@ static void aim_registers(struct scene *scene, uint64_t want)
 	}
 }
 
-/* fxrstor wants an image; the control words no reserved bits. */
+/* Of unknown size: it is in eax, and always has the legacy region here. */
+static bool is_xsave(const struct insn *insn)
+{
+	return insn->kind == INSN_STEP && insn->encoding == INSN_LEGACY &&
+	       insn->memory && !insn->size;
+}
+
+/* fxrstor and xrstor want an image; the control words no reserved bits. */
 static void make_sensible(struct scene *scene)
 {
 	uint64_t addr = access_address(&scene->insn, &scene->start.regs);
 	uint8_t *at = scene->before + (addr - ORACLE_WINDOW);
 
-	if (addr - ORACLE_WINDOW > ORACLE_SIZE - 512)
+	if (addr - ORACLE_WINDOW > ORACLE_SIZE - scene->start.xstate_size)
 		return;
-	if (scene->insn.size == 512)
+	if (is_xsave(&scene->insn))
+		memcpy(at, scene->start.xstate, scene->start.xstate_size);
+	else if (scene->insn.size == 512)
 		memcpy(at, scene->start.xstate, 512);
 	else if (scene->insn.map == 1 && scene->insn.opcode == 0xae)
 		at[2] = at[3] = 0;
@@ -218,6 +227,16 @@ static bool aim_stack(struct scene *scene, uint8_t bytes[INSN_BYTES])
 	return true;
 }
 
+/* clzero and the like: whichever register it is. */
+static bool aim_implied(struct scene *scene)
+{
+	struct user_regs_struct *regs = &scene->start.regs;
+	uint64_t want = choose(&scene->random, &scene->insn);
+
+	regs->rax = regs->rsp = want;
+	return true;
+}
+
 bool aim(struct scene *scene, uint8_t bytes[INSN_BYTES])
 {
 	switch (scene->insn.kind) {
@@ -233,8 +252,16 @@ bool aim(struct scene *scene, uint8_t bytes[INSN_BYTES])
 	default:
 		break;
 	}
-	if (!scene->insn.memory || !aim_operand(scene, bytes))
+	if (!scene->insn.memory)
+		return aim_implied(scene);
+	if (!aim_operand(scene, bytes))
 		return false;
+	if (is_xsave(&scene->insn))
+		scene->start.regs.rax |= XSTATE_LEGACY;
+	/* movdir64b: a second operand, of a line, in a register */
+	if (scene->insn.map == 2 && scene->insn.opcode == 0xf8)
+		register_set(&scene->start.regs, scene->insn.reg,
+			     ORACLE_WINDOW + 64);
 	make_sensible(scene);
 	return true;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -137,6 +138,18 @@ static void hide_trap_flag(const struct insn *insn, struct cpu *cpu,
 		window[at + 1] &= ~1;
 }
 
+/* Where the signal says that it comes from; a #GP says nothing. */
+static uint64_t fault_of(const struct oracle *oracle, int sig)
+{
+	siginfo_t info;
+
+	if (sig != SIGSEGV ||
+	    ptrace(PTRACE_GETSIGINFO, oracle->pid, 0, &info) < 0 ||
+	    info.si_code == SI_KERNEL)
+		return 0;
+	return (uint64_t)(uintptr_t)info.si_addr;
+}
+
 int oracle_step(struct oracle *oracle, const struct insn *insn, struct cpu *cpu,
 		uint8_t *window)
 {
@@ -161,5 +174,29 @@ int oracle_step(struct oracle *oracle, const struct insn *insn, struct cpu *cpu,
 	if (get(oracle, cpu, window) < 0)
 		return -EIO;
 	hide_trap_flag(insn, cpu, window);
+	oracle->fault = fault_of(oracle, sig);
 	return sig == SIGTRAP ? 0 : sig;
+}
+
+int oracle_protect(struct oracle *oracle, int prot)
+{
+	static const uint8_t code[] = { 0x0f, 0x05, 0xcc };
+	struct user_regs_struct regs = oracle->regs;
+	int status;
+
+	regs.rip = ORACLE_CODE;
+	regs.rax = SYS_mprotect;
+	regs.rdi = ORACLE_WINDOW;
+	regs.rsi = ORACLE_SIZE;
+	regs.rdx = prot;
+	if (pwrite(oracle->memory, code, sizeof(code), ORACLE_CODE) !=
+	    sizeof(code))
+		return -EIO;
+	if (ptrace(PTRACE_SETREGS, oracle->pid, 0, &regs) < 0 ||
+	    ptrace(PTRACE_CONT, oracle->pid, 0, 0) < 0 ||
+	    waitpid(oracle->pid, &status, __WALL) != oracle->pid ||
+	    !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_GETREGS, oracle->pid, 0, &regs) < 0)
+		return -ECHILD;
+	return (int)regs.rax;
 }

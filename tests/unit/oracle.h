@@ -22,6 +22,7 @@ struct oracle {
 	struct user_regs_struct regs; /* to start from */
 	uint8_t *xstate;
 	size_t xstate_size;
+	uint64_t fault; /* address that the last signal told, 0: none */
 };
 
 /* 0, or -errno: ptrace is not allowed here. */
@@ -34,3 +35,6 @@ void oracle_done(struct oracle *oracle);
  */
 int oracle_step(struct oracle *oracle, const struct insn *insn, struct cpu *cpu,
 		uint8_t *window);
+
+/* Give the window these rights (PROT_*).  0 or -errno. */
+int oracle_protect(struct oracle *oracle, int prot);

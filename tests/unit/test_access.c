@@ -13,7 +13,7 @@
 #include "tests/unit/insn_cases.h"
 
 static const struct user_regs_struct regs = {
-	.rax = 0x10,
+	.rax = 3, /* for xsave: x87 and SSE */
 	.rcx = 3,
 	.rdx = 0x30,
 	.rbx = 0x4000,
@@ -98,10 +98,20 @@ static const struct {
 	  2,
 	  { { 0x5000, 24, 1, 3 }, { 0x6000, 24, 2, 3 } } },
 	{ "\xaa", 1, 1, { { 0x6000, 1, 2, 1 } } },
-	{ "\xd7", 1, 1, { { 0x4010, 1, 1, 1 } } },
+	{ "\xd7", 1, 1, { { 0x4003, 1, 1, 1 } } },
 	{ "\x48\x8d\x07", 3, 0, { { 0 } } }, /* lea */
 	{ "\x0f\xc7\x0f", 3, 1, { { 0x6000, 8, 3, 1 } } },
 	{ "\x48\x0f\xc7\x0f", 4, 1, { { 0x6000, 16, 3, 1 } } },
+	/* xsave, xsavec [rdi]; movdir64b rsi, [rdi]; clzero; push fs; pop gs */
+	{ "\x0f\xae\x27", 3, 1, { { 0x6000, 576, 3, 1 } } },
+	{ "\x0f\xc7\x27", 3, 1, { { 0x6000, 576, 2, 1 } } },
+	{ "\x66\x0f\x38\xf8\x37",
+	  5,
+	  2,
+	  { { 0x6000, 64, 1, 1 }, { 0x5000, 64, 2, 1 } } },
+	{ "\x0f\x01\xfc", 3, 1, { { 0, 64, 2, 1 } } },
+	{ "\x0f\xa0", 2, 1, { { 0x6ff8, 8, 2, 1 } } },
+	{ "\x0f\xa9", 2, 1, { { 0x7000, 8, 1, 1 } } },
 };
 
 /* Every operand: where, how many bytes, how. */
