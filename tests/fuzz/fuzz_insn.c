@@ -10,6 +10,7 @@
 
 #include "disasm/registers.h"
 #include "disasm/xstate.h"
+#include "tests/fuzz/allowed.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MEMORY = 1 << 18, WRITES = 64, CODE_SIZE = 4096 };
@@ -126,7 +127,7 @@ static struct own own_state(void)
 static void make_cpu(struct cpu *cpu, struct input *input)
 {
 	static _Alignas(64) uint8_t xstate[XSTATE_MAX];
-	struct xstate machine;
+	const struct xstate *machine = xstate_machine();
 	uint64_t components = 7;
 
 	cpu->regs = (struct user_regs_struct){ .rip = 0x400000 };
@@ -137,17 +138,17 @@ static void make_cpu(struct cpu *cpu, struct input *input)
 	cpu->regs.fs_base = input_word(input);
 	cpu->regs.gs_base = input_word(input);
 
-	xstate_measure(&machine);
 	memcpy(xstate, pristine, 2048);
 	memset(xstate, 0, 32);
 	memset(xstate + 416, 0, 160);
 	memcpy(xstate, "\x7f\x03", 2);
 	memcpy(xstate + 24, "\x80\x1f", 2);
-	if (machine.component[5].size) {
+	if (machine->component[5].size) {
 		components |= 1 << 5;
-		memcpy(xstate + machine.component[5].offset, &cpu->regs.rbx, 8);
-		memcpy(xstate + machine.component[5].offset + 8, &cpu->regs.rdx,
+		memcpy(xstate + machine->component[5].offset, &cpu->regs.rbx,
 		       8);
+		memcpy(xstate + machine->component[5].offset + 8,
+		       &cpu->regs.rdx, 8);
 	}
 	memcpy(xstate + 512, &components, 8);
 	cpu->xstate = xstate;
@@ -219,6 +220,8 @@ static void perform(struct execute *execute, const struct insn *insn,
 	unsigned count = 99;
 	int r;
 
+	if (insn->kind == INSN_NATIVE)
+		check_allowed(insn);
 	memcpy(before, cpu->xstate, sizeof(before));
 	r = execute_run(execute, insn, cpu, &memory, effects, &count);
 	now = own_state();
