@@ -78,6 +78,7 @@ static enum ahead_kind kind_of(const struct insn *insn)
 	case INSN_NATIVE:
 	case INSN_STRING:
 	case INSN_STACK:
+	case INSN_GATHER:
 		return AHEAD_MEMORY;
 	case INSN_STEP:
 	default:
@@ -169,12 +170,6 @@ static bool have_vector(struct run *run)
 	return run->loaded;
 }
 
-static void note_vector(struct run *run, bool legacy)
-{
-	run->result->vector = true;
-	run->result->upper |= !legacy;
-}
-
 static enum ahead_answer run_registers(struct run *run,
 				       const struct entry *entry)
 {
@@ -185,8 +180,7 @@ static enum ahead_answer run_registers(struct run *run,
 	if (native_run_block(ahead->native, entry - ahead->entry, &entry->use,
 			     run->cpu) != EXECUTE_DONE)
 		return AHEAD_STOP;
-	if (entry->use.vector)
-		note_vector(run, entry->use.legacy);
+	run->result->vector |= entry->use.vector;
 	run->cpu->regs.rip += entry->length;
 	run->cpu->regs.eflags &= ~(uint64_t)FLAG_RF;
 	run->result->insns += entry->count;
@@ -236,8 +230,7 @@ static enum ahead_answer run_memory(struct run *run, const struct insn *insn)
 	if (execute_run(run->ahead->execute, insn, run->cpu, &run->memory,
 			effects, &access.count) != EXECUTE_DONE)
 		return AHEAD_STOP;
-	if (insn->vector_out)
-		note_vector(run, insn->encoding == INSN_LEGACY);
+	run->result->vector |= insn->vector_out;
 	run->result->insns++;
 	if (windows->written)
 		run->jumps = 0;

@@ -51,7 +51,6 @@ struct ahead_result {
 	uint64_t insns;	   /* run, of all kinds */
 	uint64_t accesses; /* instructions that host->access() was told */
 	bool vector;	   /* cpu->xstate was changed */
-	bool upper;	   /* beyond its x87 and SSE components */
 };
 
 struct ahead;

@@ -8,6 +8,7 @@
 #include "tracer/ahead.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/status.h"
+#include "tracer/vector.h"
 #include "tracer/wake.h"
 
 enum {
@@ -141,10 +142,7 @@ static int vector(void *context, struct cpu *cpu)
 {
 	struct running *running = context;
 
-	cpu->xstate = running->session->xstate;
-	cpu->xstate_size = XSTATE_MAX;
-	return trace_get_xstate(running->thread->tid, cpu->xstate,
-				&cpu->xstate_size);
+	return vector_load(running->session, running->thread, cpu);
 }
 
 static bool is_over(struct running *running)
@@ -255,7 +253,6 @@ static uint64_t run(struct running *running, struct cpu *cpu,
 			  &result);
 		accesses += result.accesses;
 		changed->vector |= result.vector;
-		changed->upper |= result.upper;
 	} while (result.insns >= PIECE && !running->over &&
 		 session_now() < running->deadline);
 	return accesses;

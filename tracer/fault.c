@@ -6,6 +6,7 @@
 #include "tracer/ahead.h"
 #include "tracer/fault.h"
 #include "tracer/process/mem.h"
+#include "tracer/vector.h"
 
 enum { SEGV_BY_RIGHTS = 2 /* SEGV_ACCERR */, DECODED_MAX = 1 << 16 };
 
@@ -136,33 +137,25 @@ struct memory fault_memory(struct session *session)
 	};
 }
 
-static int load_vector(struct session *session, struct thread *thread,
-		       struct cpu *cpu)
-{
-	cpu->xstate = session->xstate;
-	cpu->xstate_size = XSTATE_MAX;
-	return trace_get_xstate(thread->tid, cpu->xstate, &cpu->xstate_size);
-}
-
 /* Registers back; most stores change none but rip. */
-static int store_regs(struct thread *thread, struct user_regs_struct *before,
-		      const struct cpu *cpu, const struct ahead_result *changed)
+static int store_regs(struct session *session, struct thread *thread,
+		      struct user_regs_struct *before, struct cpu *cpu,
+		      const struct ahead_result *changed)
 {
-	uint64_t ip = before->rip;
-	int r;
+	uint64_t ip = before->rip, next = cpu->regs.rip;
+	int r = 0;
 
-	before->rip = cpu->regs.rip;
+	if (changed->vector)
+		r = vector_store(session, thread, cpu, &next);
+	if (r < 0)
+		return r;
+	before->rip = cpu->regs.rip = next;
 	if (memcmp(before, &cpu->regs, sizeof(*before)) == 0)
-		r = trace_set_ip(thread->tid, cpu->regs.rip);
+		r = trace_set_ip(thread->tid, next);
 	else
 		r = trace_set_regs(thread->tid, &cpu->regs);
 	before->rip = ip;
-	if (r < 0 || !changed->vector)
-		return r;
-	/* Forms without VEX leave upper halves alone. */
-	if (!changed->upper)
-		return trace_set_fpregs(thread->tid, cpu->xstate);
-	return trace_set_xstate(thread->tid, cpu->xstate, cpu->xstate_size);
+	return r;
 }
 
 /* Under "first" and "sample" a page that was seen is opened. */
@@ -213,10 +206,7 @@ static int perform(struct session *session, struct thread *thread,
 		   struct decoded *decoded, struct user_regs_struct *regs)
 {
 	const struct insn *insn = &decoded->insn;
-	struct ahead_result changed = {
-		.vector = insn->vector_out,
-		.upper = insn->vector_out && insn->encoding != INSN_LEGACY,
-	};
+	struct ahead_result changed = { .vector = insn->vector_out };
 	struct memory memory = fault_memory(session);
 	struct effect effects[ACCESS_MAX];
 	struct cpu cpu = { .regs = *regs };
@@ -224,7 +214,7 @@ static int perform(struct session *session, struct thread *thread,
 	int r = 0;
 
 	if (insn->vector_in)
-		r = load_vector(session, thread, &cpu);
+		r = vector_load(session, thread, &cpu);
 	if (r == 0)
 		r = execute_run(session->execute, insn, &cpu, &memory, effects,
 				&count);
@@ -236,7 +226,7 @@ static int perform(struct session *session, struct thread *thread,
 	session->counts.performed++;
 	report_effects(session, thread, decoded, regs, effects, count);
 	r = session_ahead(session, thread, decoded, &cpu, &changed);
-	r = first_error(r, store_regs(thread, regs, &cpu, &changed));
+	r = first_error(r, store_regs(session, thread, regs, &cpu, &changed));
 	if (r == 0 && opens_pages(session))
 		r = open_seen(session, thread, effects, count);
 	return r;

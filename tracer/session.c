@@ -67,8 +67,10 @@ int session_new(const struct options *options, bool run, struct session **ret,
 		r = insn_names_new(&session->names);
 	if (r == 0)
 		r = unwinder_new(&session->unwinder);
-	session->xstate = aligned_alloc(64, XSTATE_MAX);
-	if (r == 0 && !session->xstate)
+	session->xstate = aligned_alloc(64, 2 * XSTATE_MAX);
+	if (session->xstate)
+		session->xstate_before = session->xstate + XSTATE_MAX;
+	else if (r == 0)
 		r = -ENOMEM;
 	if (r < 0)
 		return error_set(err, r, "cannot set up the tracer (%s)",

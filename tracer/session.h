@@ -85,7 +85,8 @@ struct session {
 	struct unwinder *unwinder;
 	unsigned unwinder_generation;
 	bool unwinder_known;
-	uint8_t *xstate;
+	uint8_t *xstate;	/* of the thread that is served */
+	uint8_t *xstate_before; /* as it was */
 	struct ahead *ahead;
 	struct windows *windows; /* of the run ahead that is on, if any */
 	uint64_t ahead_remaps; /* process->remaps that ahead_barred holds for */

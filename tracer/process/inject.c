@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "tracer/process/inject.h"
+#include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
 
 /* What the kernel puts in rax of a call that it will restart. */
@@ -137,6 +138,8 @@ int inject_begin(struct injection *injection, struct thread *thread)
 {
 	int r = 0;
 
+	/* Its registers must be those that it will go on with. */
+	landing_end(thread);
 	*injection = (struct injection){
 		.thread = thread,
 		.at_entry = stands_at_entry(thread),

@@ -91,8 +91,10 @@ enum {
 	SCRATCH_CODE = 0,     /* "syscall", and the load of the self-test */
 	SCRATCH_LOAD = 16,    /* offset of that load: mov rax, [rdi] */
 	SCRATCH_LOOP = 32,    /* of the loop of inject_protect_all() */
+	SCRATCH_STUBS = 2048, /* of landing.h, and their data */
 	SCRATCH_DATA = 4096,  /* arguments of injected calls */
 	SCRATCH_PROBE = 8192, /* the page that the self-test closes */
-	SCRATCH_ROOM = 12288, /* buffers of moved system calls */
+	SCRATCH_LANDING = 12288,
+	SCRATCH_ROOM = 16384, /* buffers of moved system calls */
 	SCRATCH_SIZE = SCRATCH_ROOM + 256 * 1024,
 };

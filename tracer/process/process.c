@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/process.h"
 
@@ -30,7 +31,11 @@ void process_free(struct process *process)
 {
 	if (!process)
 		return;
-	table_for_each(&process->threads, s) free(s->value);
+	table_for_each(&process->threads, s)
+	{
+		landing_free(s->value);
+		free(s->value);
+	}
 	table_done(&process->threads);
 	maps_free(process->maps);
 	symbols_free(process->symbols);
@@ -148,6 +153,7 @@ int process_add(struct process *process, pid_t tid, struct thread **ret)
 void process_remove(struct process *process, struct thread *thread)
 {
 	table_remove(&process->threads, (uint64_t)thread->tid);
+	landing_free(thread);
 	free(thread);
 }
 

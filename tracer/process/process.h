@@ -40,6 +40,7 @@ enum thread_state {
 	THREAD_GONE,
 };
 
+struct landing;	 /* a register that it loads itself: landing.h */
 struct inflight; /* a system call whose buffers we moved: guard's */
 
 struct thread {
@@ -61,6 +62,7 @@ struct thread {
 	bool mask_known;
 	uint64_t mask; /* signals the program believes it blocks */
 
+	struct landing *landing;
 	struct inflight *call;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
@@ -96,6 +98,7 @@ struct process {
 
 	uint64_t syscall_insn; /* address of a syscall instruction, 0 unknown */
 	struct scratch scratch;
+	uint64_t landings; /* slots of landing.h that are taken */
 	struct dispositions dispositions;
 };
 

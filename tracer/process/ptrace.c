@@ -69,6 +69,16 @@ int trace_set_ip(pid_t tid, uint64_t ip)
 	return call(PTRACE_POKEUSER, tid, offsetof(struct user, regs.rip), ip);
 }
 
+int trace_get_ip(pid_t tid, uint64_t *ip)
+{
+	long word;
+
+	errno = 0;
+	word = ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
+	*ip = (uint64_t)word;
+	return -errno;
+}
+
 int trace_get_xstate(pid_t tid, void *xstate, size_t *size)
 {
 	struct iovec io = { .iov_base = xstate, .iov_len = *size };

@@ -38,6 +38,7 @@ int trace_options(pid_t tid, unsigned long options) _must_check_;
 int trace_get_regs(pid_t tid, struct user_regs_struct *regs) _must_check_;
 int trace_set_regs(pid_t tid, const struct user_regs_struct *regs) _must_check_;
 int trace_set_ip(pid_t tid, uint64_t ip) _must_check_;
+int trace_get_ip(pid_t tid, uint64_t *ip) _must_check_;
 
 /* NT_X86_XSTATE; *size: room in, bytes out. */
 int trace_get_xstate(pid_t tid, void *xstate, size_t *size) _must_check_;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/process/landing.h"
 #include "tracer/process/process.h"
 
 /* States that may follow, as the picture in process.h has them. */
@@ -19,6 +20,8 @@ void thread_set_state(struct thread *thread, enum thread_state state)
 	assert(state == THREAD_GONE || state == thread->state ||
 	       arrows[thread->state] & 1u << state);
 	thread->state = state;
+	if (thread_is_stopped(thread))
+		landing_end(thread);
 }
 
 bool thread_is_stopped(const struct thread *thread)
