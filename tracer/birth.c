@@ -131,6 +131,8 @@ static void release_child(struct session *session, pid_t tid,
 	}
 	child->syscall_insn = session->process->syscall_insn;
 	child->scratch = session->process->scratch;
+	child->options = session->process->options;
+	child->seccomp = session->process->seccomp;
 	thread->stop = (struct stop){ .tid = tid, .kind = STOP_INTERRUPT };
 	thread_set_state(thread, THREAD_STOPPED);
 	if (child->scratch.start || pages->count)

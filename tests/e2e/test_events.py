@@ -4,6 +4,7 @@
 
 import ctypes
 import os
+import unittest
 
 import harness
 from harness import CLSRUN, Case, number, run, running, target, text
@@ -367,7 +368,23 @@ class RunAhead(Case):
         self.assertEqual((0, b"done, 0 wrong\n"), (process.returncode, out))
 
 
+def may_suspend_filters():
+    """PTRACE_O_SUSPEND_SECCOMP: CAP_SYS_ADMIN, and no filter of our own."""
+    with open("/proc/self/status") as file:
+        status = dict(line.split(":\t", 1) for line in file)
+    return (int(status["CapEff"], 16) >> 21 & 1
+            and int(status.get("Seccomp", "0")) == 0)
+
+
 class Kernel(Case):
+    @unittest.skipUnless(may_suspend_filters(), "cannot suspend filters")
+    def test_filter_of_a_thread(self):
+        for kind in "--sample=20", "--every":
+            result, log = self.traced([target("filtered")], "-w", "watched",
+                                      kind)
+            self.assertEqual((0, b"400\n"), (result.status, result.out))
+            self.assertNotEqual([], log.accesses)
+
     def test_system_calls_are_events(self):
         _, log = self.traced([target("pipes")], "-w", "box", "--every")
         calls = {}

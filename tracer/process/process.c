@@ -125,7 +125,19 @@ int process_remap(struct process *process)
 
 void process_note_seccomp(struct process *process)
 {
-	process->seccomp = process_status(process->pid, "Seccomp", 10, 0) == 2;
+	/* A filter stays, and a thread may have one of its own. */
+	if (!process->seccomp)
+		process->seccomp =
+			process_status(process->pid, "Seccomp", 10, 0) != 0;
+	table_for_each(&process->threads, s)
+	{
+		const struct thread *thread = s->value;
+
+		if (process->seccomp)
+			return;
+		process->seccomp =
+			process_status(thread->tid, "Seccomp", 10, 0) != 0;
+	}
 }
 
 int process_add(struct process *process, pid_t tid, struct thread **ret)

@@ -88,7 +88,7 @@ struct process {
 	pid_t proc; /* whose files in /proc are read: a thread that lives */
 	int mem;
 	unsigned long options; /* of ptrace, TRACE_* */
-	bool seccomp;	       /* it has filters of its own */
+	bool seccomp;	       /* a thread of it has filters */
 	struct table threads;  /* tid -> struct thread */
 
 	struct maps *maps;
