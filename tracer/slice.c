@@ -94,7 +94,9 @@ void slice_tick(struct session *session)
 {
 	uint64_t now = session_now();
 
-	if (session->phase == PHASE_STARTING)
+	/* The entry point is awaited. */
+	if (session->phase == PHASE_STARTING &&
+	    (session->run || session->entry))
 		return;
 	/* Nobody stood still in whom the first arming could be done. */
 	if (!session->armed_once && session->policy != POLICY_SAMPLE)
