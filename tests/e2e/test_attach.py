@@ -166,6 +166,28 @@ class Hammer(Attaching):
             self.finish(process, interrupted=1)
 
 
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return int(file.read().split()[0])
+
+
+class Namespaces(Attaching):
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"),
+                         "cannot make a namespace")
+    def test_signal_in_another_pid_namespace(self):
+        argv = ["unshare", "--pid", "--fork", target("divide")]
+        with running(argv) as process:
+            if process.stdout.readline() != b"ready\n":
+                self.skipTest("unshare is not permitted")
+            log = self.attach(child_of(process.pid), "-w", "watched",
+                              "--every", "--duration", "300ms")
+            self.assertEqual("duration", log.summary["end"])
+            self.assertNotEqual([], log.accesses)
+            out, err = process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual((0, "1000\n"), (process.returncode, text(out)),
+                             text(err))
+
+
 class Servers(Attaching):
     # what a loaded server gives back to the kernel by itself meanwhile
     SLACK = 64 << 20

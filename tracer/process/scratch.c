@@ -176,18 +176,20 @@ int inject_disposition(struct injection *injection, int signal,
 	return run(injection, SYS_rt_sigaction, args, NULL);
 }
 
-/* To itself a thread may queue any si_code, also those of the kernel. */
+/*
+ * To itself a thread may queue any si_code, also those of the kernel.  What it
+ * is called in its own namespace of processes only itself can tell.
+ */
 int inject_signal(struct injection *injection, const siginfo_t *info)
 {
-	struct thread *thread = injection->thread;
-	const uint64_t args[6] = { (uint64_t)thread->tgid,
-				   (uint64_t)thread->tid,
-				   (uint64_t)info->si_signo, data(injection) };
+	uint64_t args[6] = { 0, 0, (uint64_t)info->si_signo, data(injection) };
 	int r;
 
-	r = mem_write(thread->process->mem, data(injection), info,
+	r = mem_write(injection->thread->process->mem, data(injection), info,
 		      sizeof(*info));
-	if (r < 0)
-		return r;
-	return run(injection, SYS_rt_tgsigqueueinfo, args, NULL);
+	if (r == 0)
+		r = run(injection, SYS_getpid, args, &args[0]);
+	if (r == 0)
+		r = run(injection, SYS_gettid, args, &args[1]);
+	return r < 0 ? r : run(injection, SYS_rt_tgsigqueueinfo, args, NULL);
 }
