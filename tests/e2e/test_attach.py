@@ -171,6 +171,23 @@ def child_of(pid):
         return int(file.read().split()[0])
 
 
+class Crowded(Attaching):
+    def test_limit_of_mappings(self):
+        with open("/proc/sys/vm/max_map_count") as file:
+            limit = int(file.read())
+        if limit > 100000:
+            self.skipTest("vm.max_map_count is too large to reach")
+        with running([target("crowded"), str(limit)]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            # It may give up, but not with pages closed.
+            harness.run([CLSATTACH, "--first", "--duration", "1", "-o",
+                         self.new_log(), "-p", str(process.pid)])
+            out, err = process.communicate(b"", harness.TIMEOUT)
+            bare = harness.run([target("crowded"), "2"])
+            self.assertEqual((0, bare.out), (process.returncode,
+                                             b"ready\n" + out), text(err))
+
+
 class Namespaces(Attaching):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"),
                          "cannot make a namespace")

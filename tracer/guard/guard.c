@@ -53,20 +53,28 @@ int guard_closed_prot(const struct guard *guard, int prot)
 
 /*
  * mprotect(2) stops at a hole: what the program unmapped has no rights to give
- * back, but what lies behind it has.
+ * back, but what lies behind it has.  -ENOMEM of what is mapped is the limit
+ * of mappings: then it still is closed.
  */
 static int give_rights(struct injection *injection, uint64_t start,
 		       uint64_t end, int prot)
 {
-	uint64_t middle = page_down(start + (end - start) / 2);
+	struct process *process = injection->thread->process;
+	const struct mapping *m, *stop;
 	int r = inject_protect(injection, start, end, prot);
 
 	if (r != -ENOMEM)
 		return r;
-	if (end - start <= PAGE)
-		return 0;
-	r = give_rights(injection, start, middle, prot);
-	return first_error(r, give_rights(injection, middle, end, prot));
+	process->maps_stale = true;
+	r = process_remap(process);
+	if (r < 0)
+		return r;
+	m = maps_above(process->maps, start);
+	stop = process->maps->mapping + process->maps->count;
+	for (; r == 0 && m && m < stop && m->start < end; m++)
+		r = inject_protect(injection, max_u64(m->start, start),
+				   min_u64(m->end, end), prot);
+	return r;
 }
 
 /* What could not be given back stays noted as closed, to be tried again. */
@@ -165,7 +173,7 @@ static int refuse_closed(struct guard *guard, struct injection *injection,
 	int r = give_rights(injection, p->start, p->end,
 			    guard_prot(guard, p->start));
 
-	if (r == -ESRCH)
+	if (r == -ESRCH || r == -ENOMEM)
 		return r;
 	return ranges_remove(&guard->closed, p->start, p->end);
 }
