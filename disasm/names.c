@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "disasm/insn.h"
+#include "disasm/text.h"
 
 enum { CACHED = 512 };
 
@@ -57,19 +57,42 @@ static void put_bytes(const struct insn *insn, char text[INSN_TEXT])
 			       i ? "," : "", insn->bytes[i]);
 }
 
+/* With 66 before or after rep Capstone 4 takes words for double words. */
+static void mend_string(const struct insn *insn, char *text)
+{
+	char *end = text + strcspn(text, " "), *word;
+
+	/* rep and its kin are part of the mnemonic, apart by a space. */
+	if (!strncmp(text, "rep", 3) && *end)
+		end += 1 + strcspn(end + 1, " ");
+	if (insn->kind != INSN_STRING || insn->size != 2 || end[-1] != 'd')
+		return;
+	end[-1] = 'w';
+	while ((word = strstr(end, "dword")))
+		memmove(word, word + 1, strlen(word));
+	word = strstr(end, "eax");
+	if (word)
+		memmove(word, word + 1, strlen(word));
+}
+
 static void disassemble(struct insn_names *names, const struct insn *insn,
 			uint64_t ip, char text[INSN_TEXT])
 {
 	const uint8_t *code = insn->bytes;
 	size_t size = insn->length;
 
+	/* It takes indices of some gathers for general registers. */
+	if (insn->kind == INSN_GATHER && text_of(insn, ip, text))
+		return;
 	if (!cs_disasm_iter(names->handle, &code, &size, &ip, names->buffer) ||
 	    size != 0) {
-		put_bytes(insn, text);
+		if (!text_of(insn, ip, text))
+			put_bytes(insn, text);
 		return;
 	}
 	snprintf(text, INSN_TEXT, "%.31s%s%.127s", names->buffer->mnemonic,
 		 names->buffer->op_str[0] ? " " : "", names->buffer->op_str);
+	mend_string(insn, text);
 }
 
 void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
