@@ -139,7 +139,7 @@ static struct entry *look_up(struct run *run, uint64_t ip)
 {
 	struct ahead *ahead = run->ahead;
 	struct entry *entry =
-		&ahead->entry[ip * UINT64_C(0x9e3779b97f4a7c15) >> 53];
+		&ahead->entry[ip * UINT64_C(0x9e3779b97f4a7c15) >> 50];
 	uint8_t bytes[CODE_BYTES];
 	size_t size;
 

@@ -14,7 +14,7 @@
 enum { NATIVE_SCRATCH = 1024 };
 
 /* Places for code of registers only, and the bytes that fit in one. */
-enum { NATIVE_BLOCKS = 2048, NATIVE_BLOCK = 60 };
+enum { NATIVE_BLOCKS = 16384, NATIVE_BLOCK = 60 };
 
 struct native;
 struct xstate;

@@ -13,7 +13,7 @@
 
 enum {
 	SPELL_NS = 1000000, /* a signal, or another thread, waits so long */
-	PIECE = 1024,	    /* instructions between two looks at the clock */
+	PIECE = 512,	    /* instructions between two looks at the clock */
 	ACCESSES = 32,	    /* likewise, which cost more */
 	RED_ZONE = 128,
 	VAIN = 4,      /* runs that led nowhere before it is left alone ... */
@@ -253,7 +253,8 @@ static uint64_t run(struct running *running, struct cpu *cpu,
 			  &result);
 		accesses += result.accesses;
 		changed->vector |= result.vector;
-	} while (result.insns >= PIECE && !running->over &&
+		/* As many without an access cost what a stop does. */
+	} while (result.insns >= PIECE && result.accesses && !running->over &&
 		 session_now() < running->deadline);
 	return accesses;
 }
