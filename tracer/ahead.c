@@ -68,18 +68,25 @@ static int closed_rights(const struct session *session,
 }
 
 /*
- * The only thread's stack, from the red zone up.  A thread's that was made by
- * pthread_create(3) ends in what the kernel writes to (rseq): not that one.
+ * The only thread's memory, that nobody else maps; of its stack what is in
+ * use.  Where the kernel writes for a thread (rseq, the word it clears) it
+ * does so when the thread runs, or ends: all that was stored is there by then.
  */
-static bool is_own_stack(const struct running *running, const struct mapping *m,
-			 uint64_t addr)
+static bool is_own(const struct running *running, const struct mapping *m,
+		   uint64_t addr)
 {
-	const struct user_regs_struct *regs = &running->cpu->regs;
+	const struct session *session = running->session;
+	const struct range *never = ranges_find(&session->watch.never, addr);
+	uint64_t sp = running->cpu->regs.rsp;
 
-	return is_alone(running->session) && !m->shared && !m->inode &&
-	       m->prot == (PROT_READ | PROT_WRITE) && regs->rsp >= m->start &&
-	       regs->rsp < m->end && addr >= page_down(regs->rsp - RED_ZONE) &&
-	       (regs->fs_base < m->start || regs->fs_base >= m->end);
+	if (!is_alone(session) || m->shared ||
+	    m->prot != (PROT_READ | PROT_WRITE))
+		return false;
+	if (never &&
+	    (never->tag == REFUSED_ASYNC || never->tag == REFUSED_OURS))
+		return false;
+	return sp < m->start || sp >= m->end ||
+	       addr >= page_down(sp - RED_ZONE);
 }
 
 static int rights(const struct running *running, uint64_t addr)
@@ -94,7 +101,7 @@ static int rights(const struct running *running, uint64_t addr)
 		return closed_rights(session, closed, m, addr);
 	if (ranges_find(&session->guard.pages, addr))
 		return 0; /* open for a call */
-	if (is_own_stack(running, m, addr))
+	if (is_own(running, m, addr))
 		return WINDOW_READ | WINDOW_WRITE;
 	if (m->inode && !m->shared && m->prot & PROT_READ &&
 	    !(m->prot & PROT_WRITE))
@@ -189,8 +196,8 @@ static enum ahead_answer on_access(void *context,
 	return running->over ? AHEAD_STOP : AHEAD_ON;
 }
 
-/* A counter of the processor's that the program itself has open. */
-static bool has_counters(pid_t pid)
+/* What the program itself has open to see its own accesses by. */
+static bool has_watchers(pid_t pid)
 {
 	char path[64], link[64];
 	struct dirent *entry;
@@ -204,7 +211,8 @@ static bool has_counters(pid_t pid)
 					  sizeof(link) - 1);
 
 		link[size > 0 ? size : 0] = '\0';
-		found = !strcmp(link, "anon_inode:[perf_event]");
+		found = !strcmp(link, "anon_inode:[perf_event]") ||
+			!strcmp(link, "anon_inode:[userfaultfd]");
 	}
 	if (directory)
 		closedir(directory);
@@ -224,7 +232,7 @@ static bool is_barred(struct session *session, const struct thread *thread)
 	session->ahead_remaps = session->process->remaps;
 	session->ahead_barred = status_read(thread->tid, &status) < 0 ||
 				status.shadow_stack ||
-				has_counters(thread->tgid);
+				has_watchers(thread->tgid);
 	return session->ahead_barred;
 }
 

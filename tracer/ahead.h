@@ -6,8 +6,9 @@
  *
  * Says which memory may be touched without the thread, and reports what was:
  * closed pages that are private to the process, files' contents that nobody
- * may write, and the thread's stack while it is the only one.  What was stored
- * is in the process before the thread runs on, or anybody else is looked at.
+ * may write, and, while there is one thread, all that it shares with no other
+ * process.  What was stored is in the process before the thread runs on, or
+ * anybody else is looked at.
  */
 
 #include "tracer/fault.h"

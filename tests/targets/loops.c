@@ -27,6 +27,7 @@ static _Alignas(4096) struct {
 	volatile char text[256];
 } array;
 
+static uint64_t copy[WORDS];
 static volatile sig_atomic_t shots;
 
 static void fill(uint64_t seed)
@@ -79,9 +80,22 @@ static size_t texts(void)
 	return strlen(text) + (size_t)(strchr(text, 'b') - text);
 }
 
+/* Each other access is to memory that is not watched. */
+static uint64_t copied(void)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < WORDS; i++)
+		copy[i] = array.word[i] ^ copy[(i + 1) % WORDS];
+	for (int i = 0; i < WORDS; i++)
+		sum += copy[i] * (unsigned)i;
+	return sum;
+}
+
 static void plain(void)
 {
 	fill(1);
+	printf("%016lx\n", copied());
 	sort(64);
 	printf("%016lx %.9f %zu\n", sum(), reals(), texts());
 }
