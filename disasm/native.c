@@ -331,22 +331,19 @@ static void mend_x87(const struct native *native, const struct insn *insn,
 		memcpy(cpu->xstate + FDP, &addr, sizeof(addr));
 }
 
-static bool set_vector(struct native *native, const struct insn *insn,
-		       struct cpu *cpu)
+/* Legacy forms leave the upper halves alone, VEX clears them. */
+static bool set_vector(struct native *native, const struct cpu *cpu,
+		       bool legacy, bool changes)
 {
 	struct context *context = &native->data->context;
 
-	context->vector = 0;
-	if (!insn->vector_in)
-		return true;
 	if (!xstate_loaded(&native->xstate, cpu))
 		return false;
 	context->xstate = cpu->xstate;
 	context->components = native->xstate.components;
-	/* Legacy forms leave the upper halves alone, VEX clears them. */
-	if (insn->encoding == INSN_LEGACY)
+	if (legacy)
 		context->components &= XSTATE_LEGACY;
-	context->vector = VECTOR_LOAD | (insn->vector_out ? VECTOR_SAVE : 0) |
+	context->vector = VECTOR_LOAD | (changes ? VECTOR_SAVE : 0) |
 			  (native->xstate.component[2].size ? VECTOR_AVX : 0);
 	return true;
 }
@@ -357,7 +354,10 @@ int native_run(struct native *native, const struct insn *insn, uint64_t addr,
 	struct context *context = &native->data->context;
 	unsigned stand_in = encode_stand_in(insn);
 
-	if (!set_vector(native, insn, cpu))
+	context->vector = 0;
+	if (insn->vector_in &&
+	    !set_vector(native, cpu, insn->encoding == INSN_LEGACY,
+			insn->vector_out))
 		return EXECUTE_STEP;
 	load(context, insn, &cpu->regs, stand_in, native_scratch(native, addr));
 	if (native_enter(context, find_stub(native, insn, addr & 63)))
@@ -384,16 +384,8 @@ int native_run_block(struct native *native, unsigned place,
 	struct context *context = &native->data->context;
 
 	context->vector = 0;
-	if (use->vector) {
-		if (!xstate_loaded(&native->xstate, cpu))
-			return EXECUTE_STEP;
-		context->xstate = cpu->xstate;
-		context->components = native->xstate.components;
-		if (use->legacy)
-			context->components &= XSTATE_LEGACY;
-		context->vector = VECTOR_LOAD | VECTOR_SAVE |
-				  (native->xstate.component[2].size ? VECTOR_AVX : 0);
-	}
+	if (use->vector && !set_vector(native, cpu, use->legacy, true))
+		return EXECUTE_STEP;
 	load_registers(context, &cpu->regs, use->stand_in);
 	if (native_enter(context, native->executable + BLOCKS + place * BLOCK))
 		return EXECUTE_STEP;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <linux/futex.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -133,6 +134,29 @@ static bool touches(struct session *session, const struct call *call,
 	return plan->kind == CALL_UNKNOWN || plan->overflow;
 }
 
+/* Does a process of another pid namespace speak of pids? */
+static bool counts_apart(const struct process *process)
+{
+	char path[48];
+	struct stat theirs, ours;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", process->proc);
+	return stat(path, &theirs) < 0 ||
+	       stat("/proc/self/ns/pid", &ours) < 0 ||
+	       theirs.st_ino != ours.st_ino;
+}
+
+/* process_vm_readv(2) and its kin, of the process's own memory. */
+static bool reaches_itself(const struct process *process,
+			   const struct call *call)
+{
+	if (call->number != SYS_process_vm_readv &&
+	    call->number != SYS_process_vm_writev)
+		return false;
+	return process_thread(process, (pid_t)call->args[0]) ||
+	       counts_apart(process);
+}
+
 /* 0: resume it; 1: stands at its exit; 2: runs already. */
 static int enter_guarded(struct session *session, struct thread *thread,
 			 const struct call *call, bool resumed)
@@ -143,6 +167,8 @@ static int enter_guarded(struct session *session, struct thread *thread,
 	int r;
 
 	call_describe(call, &memory, &plan);
+	if (reaches_itself(session->process, call))
+		plan.kind = CALL_UNKNOWN;
 	thread->call_stays = plan.kind == CALL_NONE ||
 			     (plan.kind == CALL_BUFFERED && !plan.count);
 	if (plan.kind == CALL_NONE)

@@ -6,9 +6,16 @@
 #include "tracer/ahead.h"
 #include "tracer/fault.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/rseq.h"
+#include "tracer/refuse.h"
 #include "tracer/vector.h"
 
-enum { SEGV_BY_RIGHTS = 2 /* SEGV_ACCERR */, DECODED_MAX = 1 << 16 };
+enum {
+	SEGV_BY_RIGHTS = 2, /* SEGV_ACCERR */
+	DECODED_MAX = 1 << 16,
+	LOOK_FIRST = 16, /* faults of a thread, and then */
+	LOOK_EACH = 64,	 /* one of so many */
+};
 
 void fault_forget(struct session *session)
 {
@@ -250,6 +257,46 @@ static int try_again(struct session *session, const struct decoded *decoded,
 		       : FAULT_THEIRS;
 }
 
+/*
+ * The kernel could not read what a restartable sequence is, to break it off:
+ * it lies on a closed page.  Done for it; the page is given up.
+ */
+static int break_off(struct session *session, struct thread *thread)
+{
+	uint64_t at = rseq_sequence(thread);
+	int r;
+
+	if (!at || !guard_closed(&session->guard, at, at + RSEQ_DESCRIPTION))
+		return FAULT_THEIRS;
+	/* First: the kernel looks again whenever the thread has run. */
+	r = rseq_break_off(thread);
+	if (r == 0)
+		r = session_unforce(session, thread, SIGSEGV);
+	return r < 0 ? r
+		     : session_refuse(session, thread, at,
+				      at + RSEQ_DESCRIPTION, REFUSED_SEQUENCE);
+}
+
+/*
+ * A restartable sequence that touches guarded memory: its stop breaks it off,
+ * so it would never come to its end, and to perform its last store would make
+ * good what must not be.  Most programs have none, and looking costs a system
+ * call: at a thread's first faults, then now and then, until one is found.
+ */
+static bool is_in_sequence(struct thread *thread, uint64_t ip)
+{
+	struct process *process = thread->process;
+
+	thread->faults++;
+	if (!process->has_sequences && thread->faults > LOOK_FIRST &&
+	    thread->faults % LOOK_EACH)
+		return false;
+	if (!rseq_sequence(thread))
+		return false;
+	process->has_sequences = true;
+	return rseq_holds(thread, ip);
+}
+
 int session_fault(struct session *session, struct thread *thread,
 		  const siginfo_t *info)
 {
@@ -258,6 +305,8 @@ int session_fault(struct session *session, struct thread *thread,
 	struct user_regs_struct regs;
 	int r;
 
+	if (info->si_code == SI_KERNEL)
+		return break_off(session, thread);
 	if (info->si_code != SEGV_BY_RIGHTS ||
 	    !guard_was_closed(&session->guard, addr))
 		return FAULT_THEIRS;
@@ -282,6 +331,9 @@ int session_fault(struct session *session, struct thread *thread,
 	session->counts.faults++;
 	resolver_epoch(session->resolver);
 	r = session_unforce(session, thread, SIGSEGV);
+	if (r == 0 && is_in_sequence(thread, regs.rip))
+		return session_refuse(session, thread, addr, addr + 1,
+				      REFUSED_SEQUENCE);
 	if (r < 0)
 		return r;
 

@@ -3,21 +3,18 @@
 
 #include "tracer/place.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/rseq.h"
 
 enum { LOOK_EVERY = 64, CPU_ID = 4 /* offset in struct rseq */ };
 
 /* The kernel keeps the number in the thread's rseq area; -1: it has none. */
 static int cpu_of(struct thread *thread)
 {
+	uint64_t area = rseq_area(thread);
 	uint32_t cpu;
 
-	if (!thread->rseq_known) {
-		thread->rseq = trace_rseq(thread->tid);
-		thread->rseq_known = true;
-	}
-	if (!thread->rseq ||
-	    mem_read(thread->process->mem, thread->rseq + CPU_ID, &cpu,
-		     sizeof(cpu)) < 0)
+	if (!area || mem_read(thread->process->mem, area + CPU_ID, &cpu,
+			      sizeof(cpu)) < 0)
 		return -1;
 	return cpu < CPU_SETSIZE ? (int)cpu : -1;
 }

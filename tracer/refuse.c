@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/process/inject.h"
+#include "tracer/process/rseq.h"
 #include "tracer/refuse.h"
 #include "tracer/uring.h"
 
@@ -81,8 +82,8 @@ static int refuse_thread(struct watch *watch, struct process *process,
 	if (thread_is_stopped(thread) &&
 	    trace_get_regs(thread->tid, &regs) == 0) {
 		thread->fs_base = regs.fs_base;
-		thread->rseq = trace_rseq(thread->tid);
-		thread->rseq_known = true;
+		thread->rseq_known = false;
+		rseq_area(thread);
 		r = refuse_stack(watch, process, regs.rsp);
 	} else {
 		r = refuse_stack(watch, process, sleeping_sp(thread));

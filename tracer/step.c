@@ -280,6 +280,26 @@ static void report(struct stepping *s)
 	}
 }
 
+/*
+ * A division read its operand before it found that it cannot divide; of other
+ * exceptions it is not known how far the instruction came.
+ */
+static void report_raised(struct stepping *s)
+{
+	unsigned count = 0;
+
+	if (s->thread->stop.value != SIGFPE)
+		return;
+	for (unsigned i = 0; i < s->count; i++) {
+		if (!(s->effects[i].access.op & ACCESS_READ))
+			continue;
+		s->effects[count] = s->effects[i];
+		s->effects[count++].access.op = ACCESS_READ;
+	}
+	s->count = count;
+	report(s);
+}
+
 int session_step(struct session *session, struct thread *thread,
 		 const struct insn *insn, const siginfo_t *info,
 		 struct user_regs_struct *regs)
@@ -308,6 +328,8 @@ int session_step(struct session *session, struct thread *thread,
 		look_after(s);
 		report(s);
 		r = session_unforce(session, thread, SIGTRAP);
+	} else if (r == 0) {
+		report_raised(s);
 	}
 	if (r == 0 && (s->raised || session->policy == POLICY_EVERY))
 		r = close_pages(s, &answer);

@@ -14,6 +14,7 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_TCB] = "thread control block",
 		[REFUSED_ALTSTACK] = "alternate signal stack",
 		[REFUSED_RSEQ] = "rseq area",
+		[REFUSED_SEQUENCE] = "used in a restartable sequence",
 		[REFUSED_ROBUST] = "robust futex list",
 		[REFUSED_TID] = "thread id that the kernel clears",
 		[REFUSED_EXECUTABLE] = "executable",

@@ -86,6 +86,15 @@ class Counting(Case):
         self.assertEqual({"number"},
                          {a["component"]["name"] for a in log.accesses})
 
+    def test_division_by_a_watched_zero(self):
+        result, log = self.traced([target("divide")], "-w", "watched",
+                                  "--every")
+        self.assertEqual(b"ready\n1000\n", result.out)
+        reads = [a for a in log.accesses if a.get("insn", "").startswith("idiv")]
+        self.assertEqual({("read", "0x00000000")},
+                         {(a["op"], a["old"]) for a in reads})
+        self.assertEqual(1000, len(reads))
+
     def test_first_stays_first_when_armed_anew(self):
         _, log = self.traced([target("first")], "-w", "map:heap", "--first")
         seen = set()

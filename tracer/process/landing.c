@@ -5,6 +5,7 @@
 #include "tracer/process/inject.h"
 #include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/rseq.h"
 
 enum {
 	SLOTS = 64,
@@ -12,7 +13,6 @@ enum {
 	SLOT_DATA = 64,
 	TARGET = LANDING_VALUE, /* in its data: where the jump goes */
 	JUMP = 6,		/* jmp [rip + displacement] */
-	RSEQ_CS = 8,		/* offset in struct rseq */
 };
 
 struct landing {
@@ -22,24 +22,6 @@ struct landing {
 	size_t xstate_size;
 	uint8_t xstate[];
 };
-
-/*
- * A stop inside of a restartable sequence must break it off, which the kernel
- * judges by rip.
- */
-static bool restartable(struct thread *thread)
-{
-	uint64_t sequence;
-
-	if (!thread->rseq_known) {
-		thread->rseq = trace_rseq(thread->tid);
-		thread->rseq_known = true;
-	}
-	return thread->rseq &&
-	       (mem_read(thread->process->mem, thread->rseq + RSEQ_CS,
-			 &sequence, sizeof(sequence)) < 0 ||
-		sequence);
-}
 
 static struct landing *get(struct thread *thread, size_t xstate_size)
 {
@@ -96,7 +78,8 @@ int landing_begin(struct thread *thread, const struct landing_load *load,
 	uint64_t start = thread->process->scratch.start;
 	struct landing *landing;
 
-	if (!start || restartable(thread))
+	/* A stop there must break it off, which the kernel judges by rip. */
+	if (!start || rseq_sequence(thread))
 		return 1;
 	landing = get(thread, xstate_size);
 	if (!landing)

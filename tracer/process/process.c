@@ -63,6 +63,7 @@ int process_exec(struct process *process)
 	process->syscall_insn = 0;
 	process->scratch = (struct scratch){ 0 };
 	process->dispositions.known = false;
+	process->has_sequences = false;
 	return process_remap(process);
 }
 

@@ -70,6 +70,8 @@ struct thread {
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
 
+	uint64_t faults; /* on pages of ours */
+
 	/* Where the kernel writes for it, when last asked; 0 none. */
 	uint64_t fs_base, rseq, altstack, altstack_size;
 	bool rseq_known;
@@ -88,6 +90,7 @@ struct process {
 	pid_t proc; /* whose files in /proc are read: a thread that lives */
 	int mem;
 	unsigned long options; /* of ptrace, TRACE_* */
+	bool has_sequences;    /* restartable ones (rseq) were seen */
 	bool seccomp;	       /* a thread of it has filters */
 	struct table threads;  /* tid -> struct thread */
 
