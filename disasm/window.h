@@ -5,8 +5,7 @@
  * window - copies of pages of somebody else's memory, and what was stored
  *
  * For as long as nobody else can touch them.  A page is read when it is first
- * touched; what is stored stays here until window_flush() writes it, the
- * stored bytes and no others.
+ * touched; what is stored stays here until window_flush() writes it.
  */
 
 #include "base/memory.h"
@@ -43,6 +42,8 @@ struct windows {
 	void (*stored)(void *context, uint64_t addr, const void *bytes,
 		       size_t size);
 
+	bool alone;	   /* nobody else writes there: bytes between two that
+			      were stored may be written, too */
 	bool watched_only; /* pages without WINDOW_WATCHED are refused */
 	bool watched;	   /* one with it was touched; the caller clears it */
 	bool written;	   /* something was stored; likewise */

@@ -3,8 +3,15 @@
 
 #include "tests/unit/ahead_work.h"
 
+/* clang has no such attribute: all are compiled alike there. */
+#ifdef __clang__
+#define LEVEL(level) __used__
+#else
+#define LEVEL(level) __optimize__(level)
+#endif
+
 #define WORK(level)                                                            \
-	static __attribute__((__noinline__, __optimize__(level),               \
+	static __attribute__((__noinline__, LEVEL(level),                      \
 			      __no_sanitize__("address", "undefined"),         \
 			      __no_stack_protector__)) uint64_t
 
