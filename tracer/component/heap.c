@@ -139,22 +139,25 @@ static bool holds(const struct step *step, uint64_t addr, struct chunk *ret)
 static int walk(struct heap *heap, uint64_t *from, uint64_t end, uint64_t addr,
 		unsigned proof, struct chunk *ret)
 {
+	enum { BEFORE, IN_BLOCK, IN_HEADER } where = BEFORE;
 	uint64_t chunk = *from;
-	bool found = false;
 
 	for (unsigned i = 0; i < MAX_STEPS; i++) {
 		struct step step;
 
 		*from = chunk;
-		if (!found && chunk > addr)
+		if (where == BEFORE && chunk > addr)
+			where = IN_HEADER;
+		if (where == IN_HEADER && proof-- == 0)
 			return -ENOENT;
 		if (!look(heap, chunk, end, &step))
 			return -EBADMSG;
-		if (!found) {
-			found = holds(&step, addr, ret);
+		if (where == BEFORE) {
 			remember(heap, chunk);
+			if (holds(&step, addr, ret))
+				where = IN_BLOCK;
 		}
-		if (found && (step.top || proof-- == 0))
+		if (where == IN_BLOCK && (step.top || proof-- == 0))
 			return 0;
 		if (step.top)
 			return -ENOENT;
@@ -184,6 +187,7 @@ static int walk_all(struct heap *heap, const struct area *area, uint64_t addr,
 	return -ENOENT;
 }
 
+/* As walk(). */
 static int walk_near(struct heap *heap, const struct area *area, uint64_t addr,
 		     struct chunk *ret)
 {
@@ -191,17 +195,19 @@ static int walk_near(struct heap *heap, const struct area *area, uint64_t addr,
 		uint64_t at = addr - back * PAGE;
 		const struct boundary *b = boundary_of(heap, at);
 		uint64_t from = b->chunk;
+		int r;
 
 		if (at < area->first || at > addr)
 			break;
 		if (b->page != at / PAGE || b->chunk < area->first ||
 		    b->chunk + HEADER > addr)
 			continue;
-		if (walk(heap, &from, area->end, addr,
-			 b->epoch == heap->epoch ? 0 : PROOF, ret) == 0)
-			return 0;
+		r = walk(heap, &from, area->end, addr,
+			 b->epoch == heap->epoch ? 0 : PROOF, ret);
+		if (r != -EBADMSG)
+			return r;
 	}
-	return -ENOENT;
+	return -EBADMSG;
 }
 
 /* An mmapped chunk starts a page; prev_size is what was cut to align it. */
@@ -275,8 +281,9 @@ int heap_chunk(struct heap *heap, uint64_t addr, struct chunk *ret)
 
 	switch (area.kind) {
 	case AREA_CHUNKS:
-		if (walk_near(heap, &area, addr, ret) == 0)
-			return 0;
+		r = walk_near(heap, &area, addr, ret);
+		if (r != -EBADMSG)
+			return r;
 		return walk_all(heap, &area, addr, ret);
 	case AREA_MAPPED:
 		r = known_big(heap, addr, ret);
