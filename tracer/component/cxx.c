@@ -213,12 +213,17 @@ static bool is_array(struct cxx *cxx, const struct room *room,
 static bool by_scan(struct cxx *cxx, uint64_t addr, uint64_t start,
 		    struct hit *hit)
 {
-	uint64_t at = addr & ~UINT64_C(7);
+	uint64_t word[MAX_GUESS / 8], end = (addr & ~UINT64_C(7)) + 8;
+	uint64_t from = max_u64((start + 7) & ~UINT64_C(7), end - MAX_GUESS);
+	size_t count = from < end ? (end - from) / 8 : 0;
 
 	hit->size = 0;
 	hit->confidence = CONFIDENCE_GUESS;
-	for (; at >= start && addr - at < MAX_GUESS; at -= 8)
-		if (cxx_object_at(cxx, at, &hit->object) &&
+	if (!count || !pages_words(cxx->view->pages, from, word, count))
+		return false;
+	while (count--)
+		if (vtables_plausible(cxx->vtables, word[count]) &&
+		    cxx_object_at(cxx, from + count * 8, &hit->object) &&
 		    hit->object.start >= start && hit->object.start <= addr)
 			return true;
 	return false;

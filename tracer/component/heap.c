@@ -6,8 +6,9 @@
 #include "tracer/component/heap.h"
 
 enum {
-	BOUNDARIES = 65536,  /* of pages; 256 MiB of heap */
-	BACK_PAGES = 64,     /* how far a remembered boundary may lie */
+	GRAIN = 512,	     /* bytes for which one boundary is remembered */
+	BOUNDARIES = 262144, /* of grains; 128 MiB of heap */
+	BACK = 128,	     /* grains: how far one may lie */
 	PROOF = 8,	     /* chunks that must add up behind an old one */
 	MAX_STEPS = 1 << 21, /* chunks walked at most */
 	MAX_DOWN = 4096,     /* pages searched for an mmapped chunk's header */
@@ -16,8 +17,9 @@ enum {
 	BIG_EPOCHS = 1024,   /* and for how many stops if in vain */
 };
 
+/* A chunk that begins in the grain, or reaches into it. */
 struct boundary {
-	uint64_t page, chunk;
+	uint64_t grain, chunk;
 	unsigned epoch;
 };
 
@@ -74,21 +76,18 @@ void heap_remap(struct heap *heap, const struct maps *maps,
 	memset(heap->big, 0, sizeof(heap->big));
 }
 
-static struct boundary *boundary_of(struct heap *heap, uint64_t addr)
+static struct boundary *boundary_of(struct heap *heap, uint64_t grain)
 {
-	uint64_t page = addr / PAGE;
-
-	return &heap->boundary[(page * UINT64_C(0x9e3779b97f4a7c15)) >> 48];
+	return &heap->boundary[grain * UINT64_C(0x9e3779b97f4a7c15) >> 46];
 }
 
-static void remember(struct heap *heap, uint64_t chunk)
+static void remember(struct heap *heap, uint64_t grain, uint64_t chunk)
 {
-	struct boundary *b = boundary_of(heap, chunk);
-	uint64_t page = chunk / PAGE;
+	struct boundary *b = boundary_of(heap, grain);
 
-	if (b->page == page && b->epoch == heap->epoch && b->chunk <= chunk)
+	if (b->grain == grain && b->epoch == heap->epoch && b->chunk <= chunk)
 		return;
-	*b = (struct boundary){ page, chunk, heap->epoch };
+	*b = (struct boundary){ grain, chunk, heap->epoch };
 }
 
 struct step {
@@ -153,9 +152,11 @@ static int walk(struct heap *heap, uint64_t *from, uint64_t end, uint64_t addr,
 		if (!look(heap, chunk, end, &step))
 			return -EBADMSG;
 		if (where == BEFORE) {
-			remember(heap, chunk);
-			if (holds(&step, addr, ret))
+			remember(heap, chunk / GRAIN, chunk);
+			if (holds(&step, addr, ret)) {
+				remember(heap, addr / GRAIN, chunk);
 				where = IN_BLOCK;
+			}
 		}
 		if (where == IN_BLOCK && (step.top || proof-- == 0))
 			return 0;
@@ -191,21 +192,26 @@ static int walk_all(struct heap *heap, const struct area *area, uint64_t addr,
 static int walk_near(struct heap *heap, const struct area *area, uint64_t addr,
 		     struct chunk *ret)
 {
-	for (uint64_t back = 0; back < BACK_PAGES; back++) {
-		uint64_t at = addr - back * PAGE;
-		const struct boundary *b = boundary_of(heap, at);
+	uint64_t grain = addr / GRAIN;
+	uint64_t last = max_u64(area->first / GRAIN, grain - BACK);
+	uint64_t failed = 0;
+
+	for (; grain >= last; grain--) {
+		const struct boundary *b = boundary_of(heap, grain);
 		uint64_t from = b->chunk;
 		int r;
 
-		if (at < area->first || at > addr)
-			break;
-		if (b->page != at / PAGE || b->chunk < area->first ||
+		if (b->grain != grain || b->chunk < area->first ||
 		    b->chunk + HEADER > addr)
 			continue;
 		r = walk(heap, &from, area->end, addr,
 			 b->epoch == heap->epoch ? 0 : PROOF, ret);
 		if (r != -EBADMSG)
 			return r;
+		/* In the midst of a malloc(): all ways lead there. */
+		if (from == failed)
+			break;
+		failed = from;
 	}
 	return -EBADMSG;
 }

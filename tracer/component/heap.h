@@ -5,7 +5,7 @@
  * heap - the blocks of glibc's malloc, seen from outside
  *
  * Needs no symbols.  Chunks are walked from a boundary that is known; the
- * boundaries met are remembered, one for each page, and checked before they
+ * boundaries met are remembered, one for each grain, and checked before they
  * are used after the target ran.  In the middle of a malloc() the walk may
  * fail: then there is no answer, never a wrong one on purpose.
  */
