@@ -103,13 +103,41 @@ static void mark(struct window *window, uint64_t offset, size_t size)
 	}
 }
 
+/*
+ * What cannot be written must be known now, and not when it is flushed: the
+ * bytes that are there are written as they are, once a page.
+ */
+static bool takes_stores(struct windows *windows, struct window *window,
+			 uint64_t offset, size_t size)
+{
+	return window->dirty ||
+	       windows->store(windows->context, window->addr + offset,
+			      window->bytes + offset, size) == 0;
+}
+
+/* Can all of it be stored? */
+static bool prepare(struct windows *windows, uint64_t addr, size_t size)
+{
+	while (size > 0) {
+		uint64_t offset = addr % PAGE;
+		size_t part = min_u64(size, PAGE - offset);
+		struct window *window = allowed(windows, addr, WINDOW_WRITE);
+
+		if (!window || !takes_stores(windows, window, offset, part))
+			return false;
+		addr += part;
+		size -= part;
+	}
+	return true;
+}
+
 static int window_write(void *context, uint64_t addr, const void *buffer,
 			size_t size)
 {
 	struct windows *windows = context;
 	const uint8_t *from = buffer;
 
-	if (!window_allows(windows, addr, size, WINDOW_WRITE))
+	if (!prepare(windows, addr, size))
 		return -EFAULT;
 	if (windows->stored)
 		windows->stored(windows->context, addr, buffer, size);

@@ -5,7 +5,8 @@
  * window - copies of pages of somebody else's memory, and what was stored
  *
  * For as long as nobody else can touch them.  A page is read when it is first
- * touched; what is stored stays here until window_flush() writes it.
+ * touched; what is stored stays here until window_flush() writes it.  A page
+ * that takes no stores is found at the first one, which fails.
  */
 
 #include "base/memory.h"
