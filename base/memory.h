@@ -19,7 +19,10 @@ struct memory {
 	 */
 	int (*read)(void *context, uint64_t addr, void *buffer, size_t size);
 
-	/* The same for writing; NULL where nothing may be written. */
+	/*
+	 * The same for writing, all or nothing; NULL where nothing may be
+	 * written.
+	 */
 	int (*write)(void *context, uint64_t addr, const void *buffer,
 		     size_t size);
 };

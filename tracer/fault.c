@@ -125,14 +125,28 @@ static int read_allowed(void *context, uint64_t addr, void *buffer, size_t size)
 	return mem_read(session->process->mem, addr, buffer, size);
 }
 
+/*
+ * All or nothing: a closed page of shared memory takes nothing that is forced
+ * upon it, and must say so before anything is written in front of it.
+ */
 static int write_allowed(void *context, uint64_t addr, const void *buffer,
 			 size_t size)
 {
 	struct session *session = context;
+	int mem = session->process->mem, r = 0;
+	uint8_t byte;
 
 	if (!fault_allowed(session, addr, size, PROT_WRITE))
 		return -EFAULT;
-	return mem_write(session->process->mem, addr, buffer, size);
+	for (uint64_t page = page_down(addr) + PAGE;
+	     r == 0 && page < addr + size; page += PAGE) {
+		if (!guard_closed(&session->guard, page, page + 1))
+			continue;
+		r = mem_read(mem, page, &byte, 1);
+		if (r == 0)
+			r = mem_write(mem, page, &byte, 1);
+	}
+	return r < 0 ? r : mem_write(mem, addr, buffer, size);
 }
 
 struct memory fault_memory(struct session *session)
