@@ -324,6 +324,9 @@ int session_fault(struct session *session, struct thread *thread,
 	if (info->si_code != SEGV_BY_RIGHTS ||
 	    !guard_was_closed(&session->guard, addr))
 		return FAULT_THEIRS;
+	r = process_remap(session->process);
+	if (r < 0)
+		return r;
 	/* Other code may lie at the same address by now. */
 	if (session->decoded_remaps != session->process->remaps)
 		fault_forget(session);
