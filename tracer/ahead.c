@@ -103,10 +103,9 @@ static int rights(const struct running *running, uint64_t addr)
 		return 0; /* open for a call */
 	if (is_own(running, m, addr))
 		return WINDOW_READ | WINDOW_WRITE;
-	if (m->inode && !m->shared && m->prot & PROT_READ &&
-	    !(m->prot & PROT_WRITE))
-		return WINDOW_READ;
-	return 0;
+	return m->prot & PROT_READ && maps_constant(session->process->maps, m)
+		       ? WINDOW_READ
+		       : 0;
 }
 
 static int load(void *context, uint64_t addr, uint8_t bytes[PAGE])

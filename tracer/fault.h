@@ -27,7 +27,7 @@ int fault_decode(struct session *session, uint64_t ip,
 
 /*
  * Bytes from @ip on whose code only its own process could change, and only by
- * calls that we see: a file's, without write rights.  0: it may change.
+ * calls that we see (maps_constant()).  0: it may change.
  */
 size_t fault_stable(struct session *session, uint64_t ip);
 

@@ -4,6 +4,8 @@
 /* args: timer */
 /* args: flag */
 /* args: jit */
+/* args: alias */
+/* args: file */
 /* args: patched */
 /*
  * Loops over an array, so that many accesses follow each other closely; and
@@ -167,6 +169,43 @@ static void jit(void)
 	printf("%lu\n", total);
 }
 
+/* The same, not writable, of a file that changes by another way. */
+static void from_file(int writes)
+{
+	int fd = memfd_create("code", 0);
+	unsigned char bytes[sizeof(code)], *alias, *page;
+	uint64_t total = 0;
+
+	expect(fd >= 0 && ftruncate(fd, 4096) == 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	alias = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	expect(page != MAP_FAILED && alias != MAP_FAILED);
+	memcpy(bytes, code, sizeof(code));
+	for (uint32_t i = 0; i < 500; i++) {
+		memcpy(bytes + 1, &i, sizeof(i));
+		if (writes)
+			expect(pwrite(fd, bytes, sizeof(bytes), 0) ==
+			       sizeof(bytes));
+		else
+			memcpy(alias, bytes, sizeof(bytes));
+		array.word[(i + 1) % WORDS]++;
+		((void (*)(volatile uint64_t *))(uintptr_t)page)(
+			&array.word[i]);
+		total += array.word[i];
+	}
+	printf("%lu\n", total);
+}
+
+static void alias(void)
+{
+	from_file(0);
+}
+
+static void file(void)
+{
+	from_file(1);
+}
+
 static __attribute__((__noinline__, __aligned__(64))) uint64_t answer(void)
 {
 	array.word[5]++;
@@ -220,8 +259,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} kinds[] = {
-		{ "plain", plain }, { "timer", timer },	    { "flag", flag },
-		{ "jit", jit },	    { "patched", patched }, { "until", until },
+		{ "plain", plain },	{ "timer", timer }, { "flag", flag },
+		{ "jit", jit },		{ "alias", alias }, { "file", file },
+		{ "patched", patched }, { "until", until },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(*kinds); i++)

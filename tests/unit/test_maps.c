@@ -54,6 +54,28 @@ static void test_fields(void **state)
 	assert_string_equal(m[2].path, "/x\ny (deleted)");
 }
 
+/* Of each, whether nobody changes its bytes. */
+static void test_constant(void **state)
+{
+	static const char text[] =
+		"10000-11000 r-xp 00000000 fe:01 1 /lib\n"
+		"11000-12000 rw-p 00001000 fe:01 1 /lib\n"
+		"12000-13000 r--p 00000000 00:00 0 \n"
+		"13000-14000 r-xp 00000000 fe:01 2 /code\n"
+		"14000-15000 ---s 00000000 fe:01 2 /code\n"
+		"15000-16000 r-xp 00000000 fe:02 2 /other\n"
+		"16000-17000 r-xp 00000000 00:01 3 /memfd:code (deleted)\n";
+	static const bool constant[] = { true,	false, false, false,
+					 false, true,  false };
+	_cleanup_(maps_freep) struct maps *maps = NULL;
+
+	assert_int_equal(parse(text, &maps), 0);
+	assert_int_equal(maps->count, ARRAY_SIZE(constant));
+	for (size_t i = 0; i < maps->count; i++)
+		assert_int_equal(maps_constant(maps, &maps->mapping[i]),
+				 constant[i]);
+}
+
 static void test_find(void **state)
 {
 	_cleanup_(maps_freep) struct maps *maps = NULL;
@@ -155,6 +177,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_zero_byte),
 		cmocka_unit_test(test_self),

@@ -210,3 +210,18 @@ const struct mapping *maps_find(const struct maps *maps, uint64_t addr)
 
 	return mapping && mapping->start <= addr ? mapping : NULL;
 }
+
+bool maps_constant(const struct maps *maps, const struct mapping *m)
+{
+	if (!m->inode || m->shared || m->prot & PROT_WRITE ||
+	    strncmp(m->path, "/memfd:", 7) == 0)
+		return false;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *other = &maps->mapping[i];
+
+		if (other->shared && other->inode == m->inode &&
+		    other->device == m->device)
+			return false;
+	}
+	return true;
+}

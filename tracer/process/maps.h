@@ -41,5 +41,13 @@ DEFINE_CLEANUP(maps)
 /* The mapping that holds @addr, or NULL. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);
 
+/*
+ * Does nobody change the bytes of @m, one of @maps, but by calls that change
+ * the map?  Those of a file may not be written in it, and the file is neither
+ * a memfd nor mapped once more to be shared.  (That it lies on a disk where
+ * somebody rewrites it in place is not expected.)
+ */
+bool maps_constant(const struct maps *maps, const struct mapping *m);
+
 /* The first mapping that ends above @addr, or NULL. */
 const struct mapping *maps_above(const struct maps *maps, uint64_t addr);
