@@ -157,6 +157,16 @@ static bool reaches_itself(const struct process *process,
 	       counts_apart(process);
 }
 
+/* The frame that rt_sigreturn(2) reads lies where the stack pointer is. */
+static bool frame_is_open(struct session *session, struct thread *thread)
+{
+	enum { FRAME = 16 << 10 }; /* with AVX-512 state, and more */
+	struct ptrace_syscall_info info = { 0 };
+
+	return trace_syscall_info(thread->tid, &info) == 0 &&
+	       !call_guarded(session, info.stack_pointer - 8, FRAME);
+}
+
 /* 0: resume it; 1: stands at its exit; 2: runs already. */
 static int enter_guarded(struct session *session, struct thread *thread,
 			 const struct call *call, bool resumed)
@@ -171,7 +181,8 @@ static int enter_guarded(struct session *session, struct thread *thread,
 		plan.kind = CALL_UNKNOWN;
 	thread->call_stays = plan.kind == CALL_NONE ||
 			     (plan.kind == CALL_BUFFERED && !plan.count);
-	if (plan.kind == CALL_NONE)
+	if (plan.kind == CALL_NONE || (call->number == SYS_rt_sigreturn &&
+				       frame_is_open(session, thread)))
 		return 0;
 	if (call->number == SYS_io_uring_enter) {
 		r = enter_uring(session, thread, call);
