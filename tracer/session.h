@@ -121,6 +121,7 @@ struct session {
 	bool overdue; /* the slice ends when a thread comes to a stop */
 	struct place place;
 	bool parked; /* somebody may be parked */
+	bool eager;  /* a stop that carries no signal is waited for */
 };
 
 int session_new(const struct options *options, bool run, struct session **ret,
@@ -242,8 +243,9 @@ void stack_forget(struct session *session); /* names and modules */
 /* spawn.c: fork, seize, exec. */
 int spawn(struct session *session, char *const argv[],
 	  struct error *err) _must_check_;
-/* After the child ended: 0, or why its exec failed (-errno). */
-int spawn_exec_result(struct session *session) _must_check_;
+/* After the child ended: 0, or a TRACER_* if its exec failed, and why. */
+int spawn_explain(struct session *session, const char *name,
+		  struct error *err) _must_check_;
 
 /* seize.c: every thread of a running process. */
 int seize(struct session *session, pid_t pid, struct error *err) _must_check_;

@@ -20,7 +20,9 @@ unsigned slice_tick_ms(const struct session *session)
 
 static void note(struct session *session, int r)
 {
-	/* -EAGAIN: nobody stands still who could do it; the next tick may. */
+	/* -EAGAIN: nobody stands still who could do it; the next tick may, or
+	 * who gets a signal and is stopped once more behind it. */
+	session->eager = r == -EAGAIN;
 	if (r < 0 && r != -EAGAIN && r != -ESRCH)
 		session_fail(session, r, __func__);
 }
@@ -94,7 +96,7 @@ void slice_tick(struct session *session)
 {
 	uint64_t now = session_now();
 
-	/* The entry point is awaited. */
+	/* An exec'ed program is armed at its entry point. */
 	if (session->phase == PHASE_STARTING &&
 	    (session->run || session->entry))
 		return;

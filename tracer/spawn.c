@@ -80,7 +80,7 @@ int spawn(struct session *session, char *const argv[], struct error *err)
 	return 0;
 }
 
-int spawn_exec_result(struct session *session)
+static int exec_result(struct session *session)
 {
 	int number = 0;
 	ssize_t got;
@@ -89,4 +89,14 @@ int spawn_exec_result(struct session *session)
 		got = read(session->exec_failed, &number, sizeof(number));
 	while (got < 0 && errno == EINTR);
 	return got == sizeof(number) ? -number : 0;
+}
+
+int spawn_explain(struct session *session, const char *name, struct error *err)
+{
+	int r = exec_result(session);
+
+	if (r == 0)
+		return 0;
+	error_set(err, r, "cannot execute '%s': %s", name, strerror(-r));
+	return r == -ENOENT ? TRACER_NOT_FOUND : TRACER_NOT_EXECUTABLE;
 }

@@ -103,6 +103,8 @@ static void resume(struct session *session, struct thread *thread,
 		thread->call_deadline = 0;
 	}
 	thread_set_state(thread, THREAD_RUNNING);
+	if (session->eager && verdict.signal)
+		trace_interrupt(thread->tid);
 	if (thread->restop)
 		syscall(SYS_tgkill, thread->tgid, thread->tid, SIGSTOP);
 	/* -ESRCH: it died; whoever waits will be told. */
@@ -110,6 +112,21 @@ static void resume(struct session *session, struct thread *thread,
 	    thread->regroup)
 		trace_interrupt(thread->tid);
 	thread->restop = thread->regroup = false;
+}
+
+static const char *why_leave(const struct session *session);
+static void finish(struct session *session, const char *why);
+
+/* What had to wait for a thread that stands where calls can be injected. */
+static void try_again(struct session *session)
+{
+	const char *why = why_leave(session);
+
+	session->eager = false;
+	if (why)
+		finish(session, why);
+	else
+		slice_tick(session);
 }
 
 static void handle(struct session *session, struct thread *thread)
@@ -126,6 +143,9 @@ static void handle(struct session *session, struct thread *thread)
 		session_reclose(session, thread);
 	if (session->overdue && inject_possible(thread))
 		slice_end(session);
+	else if (session->eager && !session_is_over(session) &&
+		 inject_possible(thread))
+		try_again(session);
 	verdict = dispatch(session, thread);
 	if (verdict.kind == VERDICT_GONE)
 		return;
@@ -191,6 +211,7 @@ static void finish(struct session *session, const char *why)
 
 	/* Nobody who could do it stands still, or it died: next tick.  What
 	 * else fails may work then, too, and is better than closed pages. */
+	session->eager = r == -EAGAIN;
 	if (r < 0 && session->process->threads.count &&
 	    (r == -EAGAIN || r == -ESRCH ||
 	     session->leave_tries++ < LEAVE_TRIES))
@@ -340,17 +361,6 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 	return r;
 }
 
-static int explain_exec(struct session *session, const char *name,
-			struct error *err)
-{
-	int r = spawn_exec_result(session);
-
-	if (r == 0)
-		return 0;
-	error_set(err, r, "cannot execute '%s': %s", name, strerror(-r));
-	return r == -ENOENT ? TRACER_NOT_FOUND : TRACER_NOT_EXECUTABLE;
-}
-
 int tracer_run(const struct options *options, char *const argv[],
 	       struct outcome *ret, struct error *err)
 {
@@ -375,7 +385,7 @@ int tracer_run(const struct options *options, char *const argv[],
 	loop(session);
 	if (!session->ended)
 		wait_for_end(session);
-	r = explain_exec(session, argv[0], err);
+	r = spawn_explain(session, argv[0], err);
 	if (r == 0)
 		r = conclude(session, ret, err);
 	wake_restore();
