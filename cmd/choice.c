@@ -191,6 +191,13 @@ static int set_pid(struct cli *cli, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_survive(struct cli *cli, const char *argument, struct error *err)
+{
+	cli->options.survive = true;
+	cli->options.exit_kill = false;
+	return 0;
+}
+
 static int set_quiet(struct cli *cli, const char *argument, struct error *err)
 {
 	cli->options.verbose--;
@@ -243,6 +250,8 @@ const struct choice choices[] = {
 	  "stop tracing after N events", set_max_events },
 	{ "duration", 0, required_argument, BOTH, " T",
 	  "stop tracing after T: seconds, or with ms, s, m, h", set_duration },
+	{ "survive", 0, no_argument, BOTH, "",
+	  "let it live if we are killed (without run-ahead)", set_survive },
 	{ NULL, 'q', no_argument, BOTH, "", "say less on standard error",
 	  set_quiet },
 	{ NULL, 'v', no_argument, BOTH, "", "say more", set_verbose },

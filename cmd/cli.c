@@ -181,6 +181,7 @@ int cli_parse(struct cli *cli, enum cli_command command, int argc, char **argv,
 		.options = {
 			.on = ACCESS_RW,
 			.depth = CLI_DEPTH,
+			.exit_kill = command == CLI_RUN,
 			.command_line = (const char *const *)argv,
 		},
 	};

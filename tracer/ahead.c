@@ -238,8 +238,10 @@ static bool is_barred(struct session *session, const struct thread *thread)
 static bool is_wanted(struct session *session, struct thread *thread,
 		      struct decoded *from)
 {
-	if (session->options->no_run_ahead || !from->stable ||
-	    session->policy != POLICY_EVERY || session->phase != PHASE_ARMED ||
+	/* What a run wrote could not be undone if we were killed. */
+	if (session->options->no_run_ahead || session->survives ||
+	    !from->stable || session->policy != POLICY_EVERY ||
+	    session->phase != PHASE_ARMED ||
 	    process_remap(session->process) < 0 ||
 	    session->decoded_remaps != session->process->remaps)
 		return false;

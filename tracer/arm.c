@@ -4,8 +4,10 @@
 
 #include "tracer/call.h"
 #include "tracer/fault.h"
+#include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
 #include "tracer/session.h"
+#include "tracer/survive.h"
 
 /* Is one of the pinned (open for a call that blocks) pages here? */
 static int drop_pinned(const struct session *session, struct ranges *pages)
@@ -83,6 +85,7 @@ static int resolve(struct session *session)
 	/* Only at first is "no such symbol" an error for the user. */
 	struct error *err = session->armed_once ? NULL : session->err;
 	const struct scratch *scratch = &session->process->scratch;
+	const struct survival *survival = &session->process->survival;
 	int r;
 
 	ranges_clear(&session->watch.never);
@@ -94,6 +97,10 @@ static int resolve(struct session *session)
 	if (r == 0)
 		r = watch_refuse(&session->watch, scratch->start,
 				 scratch->start + scratch->size, REFUSED_OURS);
+	if (r == 0 && survival->shared)
+		r = watch_refuse(&session->watch, survival->address,
+				 survival->address + sizeof(*survival->shared),
+				 REFUSED_OURS);
 	if (r == 0)
 		r = refuse_threads(&session->watch, session->process);
 	if (r == 0)
@@ -111,6 +118,8 @@ static int close_pages(struct session *session, struct injection *injection)
 	int r = drop_pinned(session, &session->watch.pages);
 
 	if (r == 0)
+		r = survive_install(session, injection);
+	if (r == 0)
 		r = guard_arm(&session->guard, injection, &session->watch.pages,
 			      on_refused, &context);
 	return first_error(r, context.r);
@@ -124,6 +133,8 @@ static int prepare(struct session *session, struct injection *injection)
 		r = inject_dispositions(injection);
 	if (r == 0 && !session->self_test)
 		r = session_self_test(session, injection);
+	if (r == 0)
+		r = survive_prepare(session, injection);
 	return r;
 }
 
@@ -201,7 +212,9 @@ int session_rearm(struct session *session, struct thread *injector)
 
 static int open_all(struct session *session, struct injection *injection)
 {
-	return guard_open(&session->guard, injection, 0, UINT64_MAX);
+	int r = guard_open(&session->guard, injection, 0, UINT64_MAX);
+
+	return r < 0 ? r : survive_remove(session, injection);
 }
 
 /* All pages are open soon; calls that had them open need not close them. */
@@ -227,7 +240,8 @@ int session_disarm(struct session *session)
 	if (r < 0)
 		return r;
 	forget_pins(session);
-	if (session->guard.closed.count == 0)
+	if (session->guard.closed.count == 0 &&
+	    !session->process->survival.installed)
 		return 0;
 	injector = inject_thread(session->process);
 	if (!injector)

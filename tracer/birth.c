@@ -13,6 +13,7 @@
 #include "tracer/process/program.h"
 #include "tracer/refuse.h"
 #include "tracer/session.h"
+#include "tracer/survive.h"
 
 static const struct verdict run = { VERDICT_RUN, 0 };
 static const struct verdict gone = { VERDICT_GONE, 0 };
@@ -110,6 +111,8 @@ static int clean_child(struct session *session, struct thread *thread,
 	struct injection injection;
 	int r = inject_begin(&injection, thread);
 
+	if (r == 0 && thread->process->survival.address)
+		r = survival_clean(&injection);
 	if (r == 0)
 		r = open_all_closed(session, &injection, pages);
 	if (r == 0)
@@ -133,6 +136,7 @@ static void release_child(struct session *session, pid_t tid,
 	child->scratch = session->process->scratch;
 	child->options = session->process->options;
 	child->seccomp = session->process->seccomp;
+	child->survival.address = session->process->survival.address;
 	thread->stop = (struct stop){ .tid = tid, .kind = STOP_INTERRUPT };
 	thread_set_state(thread, THREAD_STOPPED);
 	if (child->scratch.start || pages->count)
@@ -177,6 +181,7 @@ static int adopt(struct session *session, struct thread *parent, pid_t tid)
 					     (uint64_t)session->process->pid);
 	thread->mask = parent->mask;
 	thread->mask_known = parent->mask_known;
+	survive_birth(session, parent, thread);
 	return 0;
 }
 

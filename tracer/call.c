@@ -5,6 +5,7 @@
 
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
+#include "tracer/survive.h"
 
 static const struct verdict run = { VERDICT_RUN, 0 };
 static const struct verdict again = { VERDICT_AGAIN, 0 };
@@ -137,7 +138,8 @@ static int after_signals(struct session *session, struct thread *thread,
 
 	switch (call->number) {
 	case SYS_rt_sigaction:
-		if (call->args[1] && signal >= 1 && signal <= SIGNALS)
+		if (call->args[1] && signal >= 1 && signal <= SIGNALS &&
+		    !thread->apart)
 			all->signal[signal] = thread->pending;
 		return 0;
 	case SYS_sigaltstack:
@@ -195,7 +197,7 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 	if (r == 0 && flags & CALL_SIGNALS &&
 	    (result >= 0 || call.number == SYS_rt_sigreturn))
 		r = after_signals(session, thread, &call);
-	return r;
+	return r < 0 ? r : survive_leave(session, thread);
 }
 
 int call_under_restart(struct thread *thread, uint64_t ip)

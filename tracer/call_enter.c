@@ -8,6 +8,7 @@
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
+#include "tracer/survive.h"
 #include "tracer/uring.h"
 
 enum { LOCKS_MAX = 2048 /* ROBUST_LIST_LIMIT of the kernel */ };
@@ -296,6 +297,9 @@ int call_enter(struct session *session, struct thread *thread,
 		return r;
 	if (flags & CALL_SIGNALS)
 		note_signals(session, thread, call);
+	r = survive_enter(session, thread, call->number, call->args[0]);
+	if (r < 0)
+		return r;
 	if (flags & CALL_MAPS) {
 		r = mapcall_enter(session, thread, call);
 		if (r != 0 || thread->state != THREAD_STOPPED)

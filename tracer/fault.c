@@ -119,10 +119,14 @@ bool fault_allowed(struct session *session, uint64_t addr, uint64_t size,
 static int read_allowed(void *context, uint64_t addr, void *buffer, size_t size)
 {
 	struct session *session = context;
+	int r;
 
 	if (!fault_allowed(session, addr, size, PROT_READ))
 		return -EFAULT;
-	return mem_read(session->process->mem, addr, buffer, size);
+	r = mem_read(session->process->mem, addr, buffer, size);
+	if (r == 0)
+		survival_read(&session->process->survival, addr, buffer, size);
+	return r;
 }
 
 /*
@@ -146,7 +150,10 @@ static int write_allowed(void *context, uint64_t addr, const void *buffer,
 		if (r == 0)
 			r = mem_write(mem, page, &byte, 1);
 	}
-	return r < 0 ? r : mem_write(mem, addr, buffer, size);
+	if (r < 0)
+		return r;
+	survival_write(&session->process->survival, addr, size);
+	return mem_write(mem, addr, buffer, size);
 }
 
 struct memory fault_memory(struct session *session)
@@ -228,6 +235,7 @@ static int perform(struct session *session, struct thread *thread,
 {
 	const struct insn *insn = &decoded->insn;
 	struct ahead_result changed = { .vector = insn->vector_out };
+	struct survival *survival = &session->process->survival;
 	struct memory memory = fault_memory(session);
 	struct effect effects[ACCESS_MAX];
 	struct cpu cpu = { .regs = *regs };
@@ -236,18 +244,20 @@ static int perform(struct session *session, struct thread *thread,
 
 	if (insn->vector_in)
 		r = vector_load(session, thread, &cpu);
+	survival_begin(survival, regs->rip, regs->rsp);
 	if (r == 0)
 		r = execute_run(session->execute, insn, &cpu, &memory, effects,
 				&count);
-	if (r == -ESRCH)
-		return r;
-	if (r != EXECUTE_DONE)
-		return EXECUTE_STEP;
+	if (r != EXECUTE_DONE) {
+		survival_end(survival);
+		return r == -ESRCH ? r : EXECUTE_STEP;
+	}
 
 	session->counts.performed++;
 	report_effects(session, thread, decoded, regs, effects, count);
 	r = session_ahead(session, thread, decoded, &cpu, &changed);
 	r = first_error(r, store_regs(session, thread, regs, &cpu, &changed));
+	survival_end(survival);
 	if (r == 0 && opens_pages(session))
 		r = open_seen(session, thread, effects, count);
 	return r;

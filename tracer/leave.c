@@ -5,6 +5,7 @@
 #include "tracer/call.h"
 #include "tracer/fault.h"
 #include "tracer/session.h"
+#include "tracer/survive.h"
 
 enum { RESTART_BLOCK = -516 };
 
@@ -92,15 +93,22 @@ int leave_prepare(struct session *session)
 
 		if (thread->call && thread_is_stopped(thread))
 			settle_call(session, thread);
+		r = first_error(r, survive_shed(session, thread));
 	}
+	if (r < 0)
+		return r;
 	if (!session->guard.closed.count && !session->process->scratch.start)
 		return 0;
 	injector = inject_thread(session->process);
+	if (survive_busy(session))
+		return -EAGAIN;
 	if (!injector)
 		return session->process->threads.count ? -EAGAIN : 0;
 	r = inject_begin(&injection, injector);
 	if (r == 0)
 		r = guard_open(&session->guard, &injection, 0, UINT64_MAX);
+	if (r == 0)
+		r = survive_remove(session, &injection);
 	if (r == 0 && !scratch_is_needed(session))
 		r = inject_unscratch(&injection);
 	return first_error(r, inject_end(&injection));

@@ -32,6 +32,9 @@ struct options {
 	uint64_t max_events; /* 0: no limit */
 	double duration;     /* seconds from armed; 0: no limit */
 
+	bool exit_kill; /* the program dies with us, instead of living on */
+	bool survive;	/* it lives on unharmed; not run ahead then */
+
 	const char *output; /* -o, expanded; NULL: standard output */
 	int verbose;	    /* -v counts up, -q counts down */
 	const char *const *command_line; /* our own argv, for the header */

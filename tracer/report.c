@@ -66,7 +66,8 @@ void report_header(struct session *session)
 		.policy = policy_name(session->policy),
 		.hz = session->policy == POLICY_SAMPLE ? session->hz : 0,
 		.stacks = options->stacks,
-		.exit_kill = session->run,
+		.exit_kill = options->exit_kill,
+		.survives = session->survives,
 	};
 
 	if (!watches)

@@ -85,6 +85,8 @@ int seize(struct session *session, pid_t pid, struct error *err)
 	if (r < 0)
 		return permission_explain(pid, r, PERMISSION_YAMA, err);
 	session->process->options = TRACE_OPTIONS;
+	if (session->options->exit_kill)
+		session->process->options |= TRACE_EXIT_KILL;
 	process_note_seccomp(session->process);
 
 	do

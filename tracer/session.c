@@ -46,6 +46,7 @@ int session_new(const struct options *options, bool run, struct session **ret,
 		return error_set(err, -ENOMEM, "out of memory");
 	session->options = options;
 	session->run = run;
+	session->survives = options->survive;
 	session->log.fd = -1;
 	session->exec_failed = -1;
 	session->place.cpu = -1;

@@ -57,6 +57,7 @@ struct session {
 	const struct options *options;
 	bool run; /* clsrun: the program is our child */
 	bool broad;
+	bool survives; /* the program, when we are killed */
 	enum policy policy;
 	double hz;
 

@@ -4,6 +4,7 @@
 
 #include "tracer/call.h"
 #include "tracer/session.h"
+#include "tracer/survive.h"
 
 enum {
 	FRAME = 16 << 10, /* a signal frame with AVX-512 state, and more */
@@ -20,11 +21,10 @@ static struct verdict failed(struct session *session, int r)
 
 int session_unforce(struct session *session, struct thread *thread, int signal)
 {
-	struct dispositions *all = &session->process->dispositions;
-	struct disposition *d = &all->signal[signal];
+	struct disposition d = survive_actual(thread, signal);
 	bool blocked =
 		thread->mask_known && (thread->mask & signal_bit(signal));
-	bool ignored = d->handler == (uint64_t)(uintptr_t)SIG_IGN;
+	bool ignored = d.handler == (uint64_t)(uintptr_t)SIG_IGN;
 	struct injection injection;
 	int r = 0;
 
@@ -32,11 +32,11 @@ int session_unforce(struct session *session, struct thread *thread, int signal)
 		return 0;
 	if (blocked)
 		r = trace_set_mask(thread->tid, thread->mask);
-	if (r < 0 || d->handler == (uint64_t)(uintptr_t)SIG_DFL)
+	if (r < 0 || d.handler == (uint64_t)(uintptr_t)SIG_DFL)
 		return r;
 	r = inject_begin(&injection, thread);
 	if (r == 0)
-		r = inject_disposition(&injection, signal, d);
+		r = inject_disposition(&injection, signal, &d);
 	return first_error(r, inject_end(&injection));
 }
 
@@ -173,6 +173,12 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 
 	if (!all->known || session_is_over(session))
 		return verdict;
+	if (signal == SIGSEGV) {
+		int r = survive_deliver(session, thread);
+
+		if (r <= 0)
+			return r < 0 ? failed(session, r) : run;
+	}
 	if (session_ignores(session, thread, signal)) {
 		session_restart(session, thread, true);
 		return verdict;

@@ -37,7 +37,9 @@ static int adopt(struct session *session, pid_t pid)
 		r = process_add(session->process, pid, &thread);
 	if (r < 0)
 		return r;
-	session->process->options = TRACE_OPTIONS | TRACE_EXIT_KILL;
+	session->process->options = TRACE_OPTIONS;
+	if (session->options->exit_kill)
+		session->process->options |= TRACE_EXIT_KILL;
 	r = trace_seize(pid, session->process->options);
 	if (r == 0)
 		thread->state = THREAD_RUNNING;

@@ -7,6 +7,7 @@
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 #include "tracer/slice.h"
+#include "tracer/survive.h"
 #include "tracer/tracer.h"
 #include "tracer/wake.h"
 
@@ -51,6 +52,8 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 	case STOP_SYSCALL:
 		return session_call(session, thread);
 	case STOP_INTERRUPT:
+		session_fail(session, survive_shed(session, thread),
+			     "survive_shed");
 		session_restart(session, thread, false);
 		return run;
 	case STOP_GROUP:
@@ -84,8 +87,9 @@ static enum trace_resume way(const struct session *session,
 {
 	bool armed = session->phase == PHASE_ARMED;
 
-	return armed || thread->call || thread->restarted ? TRACE_SYSCALL
-							  : TRACE_CONT;
+	return armed || thread->call || thread->restarted || thread->asks
+		       ? TRACE_SYSCALL
+		       : TRACE_CONT;
 }
 
 static void resume(struct session *session, struct thread *thread,

@@ -107,6 +107,7 @@ struct event_header {
 	double hz;		    /* of sample; else 0 */
 	bool stacks;
 	bool exit_kill; /* the target dies with the tracer */
+	bool survives;	/* it lives on unharmed if the tracer is killed */
 };
 
 /* A count in the summary's by_class. */

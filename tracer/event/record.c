@@ -15,6 +15,7 @@ static void record_options(struct json *json, const struct event_header *header)
 		json_real(json, "hz", header->hz);
 	json_bool(json, "stacks", header->stacks);
 	json_bool(json, "exit_kill", header->exit_kill);
+	json_bool(json, "survives", header->survives);
 	json_close(json);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "tracer/guard/guard.h"
+#include "tracer/process/survival_layout.h"
 
 void guard_done(struct guard *guard)
 {
@@ -133,13 +134,39 @@ static int note_dropped(struct guard *guard, uint64_t start, uint64_t end)
 	return r;
 }
 
-int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
-	       uint64_t end)
+void guard_publish(const struct guard *guard)
+{
+	struct survival_table *table =
+		guard->survival ? survival_table(guard->survival) : NULL;
+
+	if (!table)
+		return;
+	table->count = min_u64(guard->pages.count, SURVIVAL_RANGES);
+	for (uint64_t i = 0; i < table->count; i++)
+		table->range[i] = (struct survival_range){
+			guard->pages.range[i].start,
+			guard->pages.range[i].end,
+			guard->pages.range[i].tag,
+		};
+	survival_publish(guard->survival);
+}
+
+static int drop(struct guard *guard, struct injection *injection,
+		uint64_t start, uint64_t end)
 {
 	int r = guard_open(guard, injection, start, end);
 
 	r = first_error(r, note_dropped(guard, start, end));
 	return first_error(r, ranges_remove(&guard->pages, start, end));
+}
+
+int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
+	       uint64_t end)
+{
+	int r = drop(guard, injection, start, end);
+
+	guard_publish(guard);
+	return r;
 }
 
 /* The parts of @page (a range of ours) that are open, to be closed. */
@@ -241,8 +268,8 @@ static int drop_unwanted(struct guard *guard, struct injection *injection,
 		r = ranges_remove(&extra, wanted->range[i].start,
 				  wanted->range[i].end);
 	for (size_t i = 0; r == 0 && i < extra.count; i++)
-		r = guard_drop(guard, injection, extra.range[i].start,
-			       extra.range[i].end);
+		r = drop(guard, injection, extra.range[i].start,
+			 extra.range[i].end);
 	ranges_done(&extra);
 	return r;
 }
@@ -301,6 +328,7 @@ int guard_arm(struct guard *guard, struct injection *injection,
 
 		r = add_wanted(guard, &batch, range);
 	}
+	guard_publish(guard);
 	if (r == 0)
 		r = close_all(guard, injection, &batch);
 	for (size_t i = 0; r == 0 && i < batch.count; i++) {

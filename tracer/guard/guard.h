@@ -21,6 +21,7 @@ struct guard {
 	bool writes_only;      /* closed pages may still be read */
 	struct ranges seen;    /* under "once": open, and to stay so */
 	bool once;	       /* guard_arm() does not close what was opened */
+	struct survival *survival; /* whose table says what pages says */
 };
 
 void guard_done(struct guard *guard);
@@ -69,6 +70,9 @@ int guard_closed_prot(const struct guard *guard, int prot);
 /* Ours no longer; opened first. */
 int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
 	       uint64_t end) _must_check_;
+
+/* Tell the survival handler, if there is one, what is ours by now. */
+void guard_publish(const struct guard *guard);
 
 /*
  * The map changed: forget pages that are gone, take over rights that the

@@ -92,5 +92,6 @@ int guard_reconcile(struct guard *guard, const struct maps *maps)
 	}
 	ranges_done(&guard->pages);
 	guard->pages = alive;
+	guard_publish(guard);
 	return 0;
 }

@@ -78,6 +78,9 @@ int inject_protect_all(struct injection *injection, struct protect *list,
 int inject_altstack(struct injection *injection, uint64_t *base,
 		    uint64_t *size) _must_check_;
 
+/* rt_sigaction(2): what is set now. */
+int inject_ask_disposition(struct injection *injection, int signal,
+			   struct disposition *ret) _must_check_;
 /* rt_sigaction(2): put a disposition back. */
 int inject_disposition(struct injection *injection, int signal,
 		       const struct disposition *disposition) _must_check_;
@@ -88,13 +91,15 @@ int inject_signal(struct injection *injection,
 
 /* Parts of the scratch memory, from scratch.start. */
 enum {
-	SCRATCH_CODE = 0,     /* "syscall", and the load of the self-test */
-	SCRATCH_LOAD = 16,    /* offset of that load: mov rax, [rdi] */
-	SCRATCH_LOOP = 32,    /* of the loop of inject_protect_all() */
-	SCRATCH_STUBS = 2048, /* of landing.h, and their data */
-	SCRATCH_DATA = 4096,  /* arguments of injected calls */
-	SCRATCH_PROBE = 8192, /* the page that the self-test closes */
+	SCRATCH_CODE = 0,      /* "syscall", and the load of the self-test */
+	SCRATCH_LOAD = 16,     /* offset of that load: mov rax, [rdi] */
+	SCRATCH_LOOP = 32,     /* of the loop of inject_protect_all() */
+	SCRATCH_HANDLER = 256, /* of survival_code.c */
+	SCRATCH_STUBS = 2048,  /* of landing.h, and their data */
+	SCRATCH_DATA = 4096,   /* arguments of injected calls */
+	SCRATCH_PROBE = 8192,  /* the page that the self-test closes */
 	SCRATCH_LANDING = 12288,
-	SCRATCH_ROOM = 16384, /* buffers of moved system calls */
+	SCRATCH_OWN = 16384,   /* struct survival_own */
+	SCRATCH_ROOM = 20480,  /* buffers of moved system calls */
 	SCRATCH_SIZE = SCRATCH_ROOM + 256 * 1024,
 };

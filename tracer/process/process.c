@@ -39,6 +39,7 @@ void process_free(struct process *process)
 	table_done(&process->threads);
 	maps_free(process->maps);
 	symbols_free(process->symbols);
+	survival_done(&process->survival);
 	closep(&process->mem);
 	free(process);
 }
@@ -62,6 +63,7 @@ int process_exec(struct process *process)
 	process->maps_stale = true;
 	process->syscall_insn = 0;
 	process->scratch = (struct scratch){ 0 };
+	survival_done(&process->survival);
 	process->dispositions.known = false;
 	process->has_sequences = false;
 	return process_remap(process);

@@ -30,6 +30,7 @@
 #include "tracer/process/ptrace.h"
 #include "tracer/process/signals.h"
 #include "tracer/process/stop.h"
+#include "tracer/process/survival.h"
 #include "tracer/process/symbols.h"
 
 enum thread_state {
@@ -69,6 +70,9 @@ struct thread {
 	int last_call;		/* number, for restart_syscall(2); -1 unknown */
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
+	bool asks;  /* in a call that shows or takes SIGSEGV's disposition */
+	bool apart; /* a vfork child with dispositions of its own */
+	bool sheds; /* and ours must be taken from it yet */
 
 	uint64_t faults; /* on pages of ours */
 
@@ -103,6 +107,7 @@ struct process {
 	struct scratch scratch;
 	uint64_t landings; /* slots of landing.h that are taken */
 	struct dispositions dispositions;
+	struct survival survival;
 };
 
 /* @tid need not be stopped.  The process has no threads yet. */

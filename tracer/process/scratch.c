@@ -87,7 +87,9 @@ int inject_unscratch(struct injection *injection)
 
 	if (!scratch->start)
 		return 0;
-	r = run(injection, SYS_munmap, args, NULL);
+	r = survival_unmap(injection);
+	if (r == 0)
+		r = run(injection, SYS_munmap, args, NULL);
 	if (r == 0) {
 		*scratch = (struct scratch){ 0 };
 		injection->thread->process->syscall_insn = 0;
@@ -126,7 +128,7 @@ int inject_altstack(struct injection *injection, uint64_t *base, uint64_t *size)
 	return 0;
 }
 
-static int ask_disposition(struct injection *injection, int signal,
+int inject_ask_disposition(struct injection *injection, int signal,
 			   struct disposition *ret)
 {
 	const uint64_t args[6] = { (uint64_t)signal, 0, data(injection), 8 };
@@ -155,7 +157,7 @@ int inject_dispositions(struct injection *injection)
 		if (ignored & signal_bit(signal))
 			d->handler = (uint64_t)(uintptr_t)SIG_IGN;
 		else if (caught & signal_bit(signal))
-			r = ask_disposition(injection, signal, d);
+			r = inject_ask_disposition(injection, signal, d);
 		if (r < 0)
 			return r;
 	}

@@ -12,7 +12,10 @@
 
 #include "base/macro.h"
 
-enum { SIGNALS = 64 };
+enum {
+	SIGNALS = 64,
+	SIGNAL_RESTORER = 0x04000000, /* SA_RESTORER, which glibc hides */
+};
 
 /* struct sigaction as the kernel has it on x86-64. */
 struct disposition {

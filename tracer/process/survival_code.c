@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/process/survival_layout.h"
+
+/*
+ * The survival handler.  All of it lies in a section of its own, whose bytes
+ * are copied into the process: it calls nothing, has no constants outside of
+ * its code, and uses no vector registers (see meson.build).
+ *
+ * While the tracer lives only faults of the program's own come here.
+ */
+#define COPIED __attribute__((section("cls_survival")))
+
+enum {
+	BY_RIGHTS = 2,	      /* SEGV_ACCERR */
+	ERROR_WRITE = 1 << 1, /* of the page fault's error code */
+	ERROR_FETCH = 1 << 4,
+	ANY_ACCESS = PROT_READ | PROT_WRITE | PROT_EXEC,
+};
+
+/* A fault that was raised while pages were closed is not older than that. */
+static const int64_t late_ns = 1000000000;
+
+/*
+ * The program's handler is entered as the kernel would have: its registers
+ * and its stack are those that we found.
+ */
+__asm__(".pushsection cls_survival, \"ax\", @progbits\n"
+	".globl survival_entry\n"
+	".hidden survival_entry\n"
+	"survival_entry:\n"
+	"	push %rax\n" /* room for where to go on */
+	"	pushf\n"
+	"	push %rax\n"
+	"	push %rcx\n"
+	"	push %rdx\n"
+	"	push %rsi\n"
+	"	push %rdi\n"
+	"	push %r8\n"
+	"	push %r9\n"
+	"	push %r10\n"
+	"	push %r11\n"
+	"	call survival_handle\n"
+	"	mov %rax, 80(%rsp)\n"
+	"	test %rax, %rax\n"
+	"	pop %r11\n"
+	"	pop %r10\n"
+	"	pop %r9\n"
+	"	pop %r8\n"
+	"	pop %rdi\n"
+	"	pop %rsi\n"
+	"	pop %rdx\n"
+	"	pop %rcx\n"
+	"	pop %rax\n"
+	"	jz 1f\n"
+	"	popf\n"
+	"	ret\n"
+	"1:	popf\n"
+	"	lea 8(%rsp), %rsp\n"
+	"	ret\n"
+	".globl survival_restorer\n"
+	".hidden survival_restorer\n"
+	"survival_restorer:\n"
+	"	mov $15, %eax\n" /* rt_sigreturn */
+	"	syscall\n"
+	".popsection\n");
+
+COPIED static long call4(long number, uint64_t a, uint64_t b, uint64_t c,
+			 uint64_t d)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+COPIED static struct survival_own *find_own(void)
+{
+	uint64_t here;
+
+	__asm__("lea 0(%%rip), %0" : "=r"(here));
+	return (struct survival_own *)(page_down(here) + SCRATCH_OWN);
+}
+
+COPIED static int64_t now(void)
+{
+	struct timespec t;
+
+	call4(SYS_clock_gettime, CLOCK_MONOTONIC, (uint64_t)&t, 0, 0);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+COPIED static void set_disposition(const struct disposition *disposition)
+{
+	call4(SYS_rt_sigaction, SIGSEGV, (uint64_t)disposition, 0, 8);
+}
+
+COPIED static void open_range(const struct survival_range *range)
+{
+	uint64_t at = range->start;
+
+	if (call4(SYS_mprotect, at, range->end - at, range->prot, 0) == 0)
+		return;
+	/* mprotect(2) stops at a hole. */
+	for (; at < range->end; at += PAGE)
+		call4(SYS_mprotect, at, PAGE, range->prot, 0);
+}
+
+COPIED static const struct survival_table *
+table_of(const struct survival_shared *shared)
+{
+	return &shared->table[shared->current & 1];
+}
+
+COPIED static void open_all(struct survival_own *own)
+{
+	const struct survival_table *table = table_of(own->shared);
+	uint32_t before = SURVIVAL_CLOSED;
+	int64_t begin = now();
+
+	if (__atomic_compare_exchange_n(&own->state, &before, SURVIVAL_OPENING,
+					false, __ATOMIC_ACQUIRE,
+					__ATOMIC_ACQUIRE)) {
+		for (uint64_t i = 0; i < table->count && i < SURVIVAL_RANGES;
+		     i++)
+			open_range(&table->range[i]);
+		own->opened_ns = (uint64_t)now();
+		__atomic_store_n(&own->state, SURVIVAL_OPEN, __ATOMIC_RELEASE);
+	}
+	/* Bounded: who opens may be a thread that a fork did not copy. */
+	while (__atomic_load_n(&own->state, __ATOMIC_ACQUIRE) !=
+		       SURVIVAL_OPEN &&
+	       now() - begin < 5 * late_ns)
+		call4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+/* Forces closed pages, so that no other thread comes before us. */
+COPIED static bool write_forced(const struct survival_journal *journal)
+{
+	/* "/proc/self/mem" */
+	const uint64_t path[2] = { UINT64_C(0x65732f636f72702f),
+				   UINT64_C(0x6d656d2f666c) };
+	long fd = call4(SYS_open, (uint64_t)path, 2 /* O_RDWR */, 0, 0);
+	long put;
+
+	if (fd < 0)
+		return false;
+	put = call4(SYS_pwrite64, (uint64_t)fd, (uint64_t)journal->old,
+		    journal->size, journal->addr);
+	call4(SYS_close, (uint64_t)fd, 0, 0, 0);
+	return put == journal->size;
+}
+
+COPIED static void write_open(struct survival_own *own,
+			      const struct survival_journal *journal)
+{
+	open_all(own);
+	for (uint32_t i = 0; i < journal->size; i++)
+		((volatile uint8_t *)journal->addr)[i] = journal->old[i];
+}
+
+/*
+ * A write was made for a thread, and maybe the thread was not moved on: it
+ * will do it again.  Nobody may see the memory before.
+ */
+COPIED static void settle(struct survival_own *own, const ucontext_t *context)
+{
+	struct survival_journal *journal = &own->shared->journal;
+	const greg_t *regs = context->uc_mcontext.gregs;
+	int64_t begin = now();
+
+	if (!__atomic_load_n(&journal->valid, __ATOMIC_ACQUIRE) ||
+	    journal->size > sizeof(journal->old))
+		return;
+	if ((uint64_t)regs[REG_RSP] == journal->sp) {
+		if ((uint64_t)regs[REG_RIP] == journal->ip &&
+		    !write_forced(journal))
+			write_open(own, journal);
+		__atomic_store_n(&journal->valid, 0, __ATOMIC_RELEASE);
+	}
+	while (__atomic_load_n(&journal->valid, __ATOMIC_ACQUIRE) &&
+	       now() - begin < 5 * late_ns)
+		call4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+COPIED static bool permits(const struct survival_range *range, uint64_t error)
+{
+	if (error & ERROR_WRITE)
+		return range->prot & PROT_WRITE;
+	return range->prot & (error & ERROR_FETCH ? PROT_EXEC : ANY_ACCESS);
+}
+
+/* Would the program's own access not have faulted? */
+COPIED static bool raised_by_closing(const struct survival_own *own,
+				     const siginfo_t *info,
+				     const ucontext_t *context)
+{
+	const struct survival_table *table = table_of(own->shared);
+	uint64_t addr = (uint64_t)info->si_addr;
+	uint64_t error = (uint64_t)context->uc_mcontext.gregs[REG_ERR];
+
+	if (info->si_code != BY_RIGHTS)
+		return false;
+	for (uint64_t i = 0; i < table->count && i < SURVIVAL_RANGES; i++)
+		if (addr >= table->range[i].start && addr < table->range[i].end)
+			return permits(&table->range[i], error);
+	return false;
+}
+
+/* "/proc/self/task" has a link from each thread, its parent and itself. */
+COPIED static bool is_alone(void)
+{
+	const uint64_t path[2] = { UINT64_C(0x65732f636f72702f),
+				   UINT64_C(0x6b7361742f666c) };
+	struct stat task;
+
+	return call4(SYS_stat, (uint64_t)path, (uint64_t)&task, 0, 0) == 0 &&
+	       task.st_nlink == 3;
+}
+
+/* What happens to the fault of the program's own: where its handler is. */
+COPIED static uint64_t chain(struct survival_own *own, siginfo_t *info)
+{
+	const struct disposition fall = { .flags = SIGNAL_RESTORER };
+	uint64_t handler = own->program.handler;
+	long pid;
+
+	if (own->program.flags & SA_RESETHAND)
+		handler = __atomic_exchange_n(&own->program.handler, 0,
+					      __ATOMIC_ACQ_REL);
+	if (handler == (uint64_t)SIG_IGN && info->si_code <= 0)
+		return 0;
+	if (handler > (uint64_t)SIG_IGN && own->program.flags & SIGNAL_RESTORER)
+		return handler;
+
+	/* It ends by the signal: raised anew by the instruction itself, or
+	 * sent again as it was. */
+	set_disposition(&fall);
+	pid = call4(SYS_getpid, 0, 0, 0, 0);
+	if (info->si_code <= 0)
+		call4(SYS_rt_tgsigqueueinfo, (uint64_t)pid,
+		      (uint64_t)call4(SYS_gettid, 0, 0, 0, 0), SIGSEGV,
+		      (uint64_t)info);
+	return 0;
+}
+
+/* 0: return from the signal; else: the address of the program's handler. */
+COPIED __attribute__((used)) static uint64_t
+survival_handle(int signal, siginfo_t *info, const ucontext_t *context)
+{
+	struct survival_own *own = find_own();
+	uint64_t next;
+	bool late;
+
+	if (!(__atomic_load_n(&own->shared->owner, __ATOMIC_ACQUIRE) &
+	      FUTEX_OWNER_DIED))
+		return chain(own, info);
+	settle(own, context);
+	open_all(own);
+	late = now() - (int64_t)own->opened_ns < late_ns;
+	next = late && raised_by_closing(own, info, context) ? 0
+							     : chain(own, info);
+	/* Other threads may have faults on their way, which must come here. */
+	if (!late || is_alone())
+		set_disposition(&own->program);
+	return next;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * survival_layout - what the survival handler and the tracer share
+ *
+ * The handler runs in the traced process, so only shapes are here: no
+ * function of ours can be called from there.
+ *
+ *	shared   pages of a memfd, mapped by both: written at no system call
+ *	own      a page of the process alone, so that a forked child has its
+ *own, at SCRATCH_OWN from the page of the code
+ */
+
+#include "tracer/process/signals.h"
+
+enum {
+	SURVIVAL_RANGES = 1 << 16, /* more mappings the kernel seldom permits */
+};
+
+struct survival_range {
+	uint64_t start, end;
+	uint64_t prot; /* the program's own PROT_* */
+};
+
+struct survival_table {
+	uint64_t count;
+	struct survival_range range[SURVIVAL_RANGES];
+};
+
+/*
+ * A write that we make for a thread which has not been moved on.  Whose it is
+ * the stack pointer tells: tids differ from one pid namespace to another.
+ */
+struct survival_journal {
+	uint32_t valid;
+	uint32_t size;
+	uint64_t ip, sp; /* of the thread, before */
+	uint64_t addr;
+	uint8_t old[64];
+};
+
+struct survival_shared {
+	/* A robust futex: the tracer's tid, and FUTEX_OWNER_DIED once the
+	 * tracer is dead.  The kernel says so before it lets threads go. */
+	uint32_t owner;
+	uint32_t current; /* which table is true */
+	struct survival_journal journal;
+	struct survival_table table[2];
+};
+
+enum survival_state {
+	SURVIVAL_CLOSED, /* nobody has opened the pages */
+	SURVIVAL_OPENING,
+	SURVIVAL_OPEN,
+};
+
+struct survival_own {
+	struct survival_shared *shared; /* where the process has it */
+	struct disposition program;	/* the program's own, of SIGSEGV */
+	uint32_t state;
+	uint64_t opened_ns; /* monotonic; set before SURVIVAL_OPEN */
+};
