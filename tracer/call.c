@@ -188,6 +188,8 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 
 	if (call.number == SYS_prctl)
 		thread->comm[0] = '\0';
+	if (call.number == SYS_rseq)
+		thread->rseq_known = false;
 	if (call.number == SYS_prctl || call.number == SYS_seccomp)
 		process_note_seccomp(session->process);
 	/* An interrupt of ours that met this stop is not told by another. */

@@ -13,8 +13,6 @@
 enum {
 	SEGV_BY_RIGHTS = 2, /* SEGV_ACCERR */
 	DECODED_MAX = 1 << 16,
-	LOOK_FIRST = 16, /* faults of a thread, and then */
-	LOOK_EACH = 64,	 /* one of so many */
 };
 
 void fault_forget(struct session *session)
@@ -301,26 +299,6 @@ static int break_off(struct session *session, struct thread *thread)
 				      at + RSEQ_DESCRIPTION, REFUSED_SEQUENCE);
 }
 
-/*
- * A restartable sequence that touches guarded memory: its stop breaks it off,
- * so it would never come to its end, and to perform its last store would make
- * good what must not be.  Most programs have none, and looking costs a system
- * call: at a thread's first faults, then now and then, until one is found.
- */
-static bool is_in_sequence(struct thread *thread, uint64_t ip)
-{
-	struct process *process = thread->process;
-
-	thread->faults++;
-	if (!process->has_sequences && thread->faults > LOOK_FIRST &&
-	    thread->faults % LOOK_EACH)
-		return false;
-	if (!rseq_sequence(thread))
-		return false;
-	process->has_sequences = true;
-	return rseq_holds(thread, ip);
-}
-
 int session_fault(struct session *session, struct thread *thread,
 		  const siginfo_t *info)
 {
@@ -358,7 +336,12 @@ int session_fault(struct session *session, struct thread *thread,
 	session->counts.faults++;
 	resolver_epoch(session->resolver);
 	r = session_unforce(session, thread, SIGSEGV);
-	if (r == 0 && is_in_sequence(thread, regs.rip))
+	/*
+	 * Its stop breaks a restartable sequence off: it would never come to
+	 * its end, and to perform its last store would make good what must
+	 * not be.
+	 */
+	if (r == 0 && rseq_holds(thread, regs.rip))
 		return session_refuse(session, thread, addr, addr + 1,
 				      REFUSED_SEQUENCE);
 	if (r < 0)

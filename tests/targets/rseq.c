@@ -3,16 +3,20 @@
 /* watch: apart */
 /* args: box */
 /* args: apart */
+/* args: moved */
 /*
  * A restartable sequence that adds to watched memory, with the sequence's own
- * description on the same page, or not.
+ * description on the same page, or not; or with an area that the program
+ * brings itself, when watched memory was touched before.
  */
+#include <pthread.h>
 #include <sys/rseq.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/targets/target.h"
 
-enum { ROUNDS = 200, SIGNATURE = 0x53053053 };
+enum { ROUNDS = 200, TRIES = 100000, SIGNATURE = 0x53053053 };
 
 /* What the kernel is told of it. */
 static struct {
@@ -61,15 +65,40 @@ static int add_one(struct rseq *area, volatile long *count)
 	return done;
 }
 
+static void *wait_for_ever(void *unused)
+{
+	pause();
+	return NULL;
+}
+
+/* With another thread, so that each access is a stop. */
+static struct rseq *move(struct rseq *from)
+{
+	static struct rseq area;
+	pthread_t thread;
+
+	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL));
+	expect(!syscall(SYS_rseq, from, sizeof(area), RSEQ_FLAG_UNREGISTER,
+			SIGNATURE));
+	expect(!syscall(SYS_rseq, &area, sizeof(area), 0, SIGNATURE));
+	return &area;
+}
+
 int main(int argc, char **argv)
 {
-	volatile long *count =
-		strcmp(argv[argc - 1], "apart") ? &box.count : &apart.count;
+	const char *kind = argv[argc - 1];
+	volatile long *count = strcmp(kind, "box") ? &apart.count : &box.count;
 	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() +
 					    __rseq_offset);
+	int tries = 0;
 
-	for (int done = 0; __rseq_size && done < ROUNDS;)
+	*count = 0;
+	if (__rseq_size && !strcmp(kind, "moved"))
+		area = move(area);
+	for (int done = 0; __rseq_size && done < ROUNDS;) {
 		done += add_one(area, count);
+		expect(tries++ < TRIES);
+	}
 	area->rseq_cs = 0;
 	*count += __rseq_size ? 0 : ROUNDS;
 	printf("%ld\n", *count);

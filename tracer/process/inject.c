@@ -6,6 +6,7 @@
 #include "tracer/process/inject.h"
 #include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/rseq.h"
 
 /* What the kernel puts in rax of a call that it will restart. */
 enum { RESTART_FIRST = -516, RESTART_LAST = -512 };
@@ -140,6 +141,11 @@ int inject_begin(struct injection *injection, struct thread *thread)
 
 	/* Its registers must be those that it will go on with. */
 	landing_end(thread);
+	/*
+	 * The kernel breaks a sequence off when the thread goes on, but in our
+	 * code it would find that the sequence was left.
+	 */
+	r = rseq_break_off(thread);
 	*injection = (struct injection){
 		.thread = thread,
 		.at_entry = stands_at_entry(thread),
@@ -150,7 +156,7 @@ int inject_begin(struct injection *injection, struct thread *thread)
 		(void)!trace_options(thread->tid,
 				     thread->process->options |
 					     TRACE_SUSPEND_SECCOMP);
-	if (!thread->process->syscall_insn)
+	if (r == 0 && !thread->process->syscall_insn)
 		r = find_syscall(thread->process);
 	if (r == 0)
 		r = trace_get_regs(thread->tid, &injection->saved);

@@ -65,7 +65,6 @@ int process_exec(struct process *process)
 	process->scratch = (struct scratch){ 0 };
 	survival_done(&process->survival);
 	process->dispositions.known = false;
-	process->has_sequences = false;
 	return process_remap(process);
 }
 

@@ -74,8 +74,6 @@ struct thread {
 	bool apart; /* a vfork child with dispositions of its own */
 	bool sheds; /* and ours must be taken from it yet */
 
-	uint64_t faults; /* on pages of ours */
-
 	/* Where the kernel writes for it, when last asked; 0 none. */
 	uint64_t fs_base, rseq, altstack, altstack_size;
 	bool rseq_known;
@@ -94,7 +92,6 @@ struct process {
 	pid_t proc; /* whose files in /proc are read: a thread that lives */
 	int mem;
 	unsigned long options; /* of ptrace, TRACE_* */
-	bool has_sequences;    /* restartable ones (rseq) were seen */
 	bool seccomp;	       /* a thread of it has filters */
 	struct table threads;  /* tid -> struct thread */
 

@@ -50,8 +50,11 @@ int rseq_break_off(struct thread *thread)
 	static const uint64_t none;
 	struct sequence sequence;
 	uint64_t ip;
-	int r = trace_get_ip(thread->tid, &ip);
+	int r;
 
+	if (!rseq_sequence(thread))
+		return 0;
+	r = trace_get_ip(thread->tid, &ip);
 	if (r < 0)
 		return r;
 	if (inside(thread, ip, &sequence))
