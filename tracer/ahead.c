@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "disasm/registers.h"
 #include "tracer/ahead.h"
@@ -195,9 +196,17 @@ static enum ahead_answer on_access(void *context,
 	return running->over ? AHEAD_STOP : AHEAD_ON;
 }
 
-/* What the program itself has open to see its own accesses by. */
+/*
+ * What the program itself has open to see its own accesses by, or to share
+ * memory with the kernel, which minds their order (io_uring: rings of buffers).
+ */
 static bool has_watchers(pid_t pid)
 {
+	static const char *const watchers[] = {
+		"anon_inode:[perf_event]",
+		"anon_inode:[userfaultfd]",
+		"anon_inode:[io_uring]",
+	};
 	char path[64], link[64];
 	struct dirent *entry;
 	bool found = false;
@@ -210,8 +219,8 @@ static bool has_watchers(pid_t pid)
 					  sizeof(link) - 1);
 
 		link[size > 0 ? size : 0] = '\0';
-		found = !strcmp(link, "anon_inode:[perf_event]") ||
-			!strcmp(link, "anon_inode:[userfaultfd]");
+		for (size_t i = 0; i < ARRAY_SIZE(watchers); i++)
+			found |= !strcmp(link, watchers[i]);
 	}
 	if (directory)
 		closedir(directory);
@@ -233,6 +242,13 @@ static bool is_barred(struct session *session, const struct thread *thread)
 				status.shadow_stack ||
 				has_watchers(thread->tgid);
 	return session->ahead_barred;
+}
+
+void session_ahead_after(struct session *session, int call)
+{
+	if (call == SYS_perf_event_open || call == SYS_userfaultfd ||
+	    call == SYS_io_uring_setup)
+		session->ahead_remaps = 0; /* the first map is number 1 */
 }
 
 static bool is_wanted(struct session *session, struct thread *thread,

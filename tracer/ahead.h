@@ -21,5 +21,8 @@ int session_ahead(struct session *session, struct thread *thread,
 		  struct decoded *from, struct cpu *cpu,
 		  struct ahead_result *changed) _must_check_;
 
+/* @call was made: the program may have got what it would notice by. */
+void session_ahead_after(struct session *session, int call);
+
 /* The process's memory, with what a run has stored and not yet written. */
 struct memory session_memory(struct session *session);

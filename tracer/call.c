@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "tracer/ahead.h"
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
 #include "tracer/survive.h"
@@ -188,6 +189,7 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 
 	if (call.number == SYS_prctl)
 		thread->comm[0] = '\0';
+	session_ahead_after(session, call.number);
 	if (call.number == SYS_rseq)
 		thread->rseq_known = false;
 	if (call.number == SYS_prctl || call.number == SYS_seccomp)

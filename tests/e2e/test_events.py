@@ -365,6 +365,21 @@ class RunAhead(Case):
         self.assertEqual((0, b"all shots came\n"), (result.status, result.out))
         self.assert_few_stops(log, 0.5)
 
+    def test_program_would_notice(self):
+        """Nothing is run ahead once it can see its own accesses, or shares
+        its memory with the kernel."""
+        for kind in ("perf", "uring"):
+            result, log = self.traced([target("watchers"), kind],
+                                      "-w", "array", "--every")
+            self.assertEqual(0, result.status)
+            half = [[a["how"] for a in log.accesses
+                     if (a["component"]["offset"] >= 2048) == after]
+                    for after in (False, True)]
+            self.assertEqual([256, 256], [len(hows) for hows in half])
+            self.assertIn("run_ahead", half[0])
+            if result.out == b"opened\n":
+                self.assertNotIn("run_ahead", half[1], kind)
+
     def test_detached_in_the_midst(self):
         with running([target("loops"), "until"]) as process:
             self.assertEqual(b"ready\n", process.stdout.readline())
