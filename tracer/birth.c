@@ -296,7 +296,7 @@ static void drop_others(struct session *session, struct thread *survivor)
 		    table_put(&process->threads, (uint64_t)thread->tid,
 			      thread) == 0)
 			continue; /* a vfork child of before: still there */
-		free(thread);
+		thread_free(thread);
 	}
 	table_done(&old);
 	if (table_put(&process->threads, (uint64_t)survivor->tid, survivor) < 0)

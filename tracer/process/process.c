@@ -27,15 +27,17 @@ int process_new(pid_t pid, struct process **ret)
 	return 0;
 }
 
+void thread_free(struct thread *thread)
+{
+	landing_free(thread);
+	free(thread);
+}
+
 void process_free(struct process *process)
 {
 	if (!process)
 		return;
-	table_for_each(&process->threads, s)
-	{
-		landing_free(s->value);
-		free(s->value);
-	}
+	table_for_each(&process->threads, s) thread_free(s->value);
 	table_done(&process->threads);
 	maps_free(process->maps);
 	symbols_free(process->symbols);
@@ -167,8 +169,7 @@ int process_add(struct process *process, pid_t tid, struct thread **ret)
 void process_remove(struct process *process, struct thread *thread)
 {
 	table_remove(&process->threads, (uint64_t)thread->tid);
-	landing_free(thread);
-	free(thread);
+	thread_free(thread);
 }
 
 static int read_callback(void *context, uint64_t addr, void *buffer,

@@ -124,6 +124,7 @@ int process_remap(struct process *process) _must_check_;
 int process_add(struct process *process, pid_t tid,
 		struct thread **ret) _must_check_;
 void process_remove(struct process *process, struct thread *thread);
+void thread_free(struct thread *thread); /* in no table any longer */
 
 static inline struct thread *process_thread(const struct process *process,
 					    pid_t tid)
