@@ -146,11 +146,18 @@ COPIED static void open_all(struct survival_own *own)
 }
 
 /* Forces closed pages, so that no other thread comes before us. */
+/* Not from a table of the compiler's, which would not be copied. */
+static inline uint64_t word(uint64_t value)
+{
+	__asm__("" : "+r"(value));
+	return value;
+}
+
 COPIED static bool write_forced(const struct survival_journal *journal)
 {
 	/* "/proc/self/mem" */
-	const uint64_t path[2] = { UINT64_C(0x65732f636f72702f),
-				   UINT64_C(0x6d656d2f666c) };
+	const uint64_t path[2] = { word(UINT64_C(0x65732f636f72702f)),
+				   word(UINT64_C(0x6d656d2f666c)) };
 	long fd = call4(SYS_open, (uint64_t)path, 2 /* O_RDWR */, 0, 0);
 	long put;
 
@@ -221,8 +228,8 @@ COPIED static bool raised_by_closing(const struct survival_own *own,
 /* "/proc/self/task" has a link from each thread, its parent and itself. */
 COPIED static bool is_alone(void)
 {
-	const uint64_t path[2] = { UINT64_C(0x65732f636f72702f),
-				   UINT64_C(0x6b7361742f666c) };
+	const uint64_t path[2] = { word(UINT64_C(0x65732f636f72702f)),
+				   word(UINT64_C(0x6b7361742f666c)) };
 	struct stat task;
 
 	return call4(SYS_stat, (uint64_t)path, (uint64_t)&task, 0, 0) == 0 &&
@@ -232,7 +239,12 @@ COPIED static bool is_alone(void)
 /* What happens to the fault of the program's own: where its handler is. */
 COPIED static uint64_t chain(struct survival_own *own, siginfo_t *info)
 {
-	const struct disposition fall = { .flags = SIGNAL_RESTORER };
+	const struct disposition fall = {
+		.handler = word(0),
+		.flags = word(SIGNAL_RESTORER),
+		.restorer = word(0),
+		.mask = word(0),
+	};
 	uint64_t handler = own->program.handler;
 	long pid;
 
