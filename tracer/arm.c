@@ -138,10 +138,9 @@ static int prepare(struct session *session, struct injection *injection)
 	return r;
 }
 
-/* Scratch memory and dispositions, before threads are asked anything. */
-static int with_injection(struct session *session, struct thread *thread,
-			  int (*work)(struct session *session,
-				      struct injection *injection))
+int session_inject(struct session *session, struct thread *thread,
+		   int (*work)(struct session *session,
+			       struct injection *injection))
 {
 	struct injection injection;
 	int r = inject_begin(&injection, thread);
@@ -166,13 +165,13 @@ int session_arm(struct session *session, struct thread *injector)
 		learn_masks(session->process);
 	process_note_seccomp(session->process);
 	if (r == 0)
-		r = with_injection(session, injector, prepare);
+		r = session_inject(session, injector, prepare);
 	if (r == 0)
 		r = resolve(session);
 	if (r == 0 && !session->began)
 		report_header(session);
 	if (r == 0)
-		r = with_injection(session, injector, close_pages);
+		r = session_inject(session, injector, close_pages);
 	if (r < 0)
 		return r;
 
@@ -200,7 +199,7 @@ int session_rearm(struct session *session, struct thread *injector)
 	if (r == 0)
 		r = resolve(session);
 	if (r == 0)
-		r = with_injection(session, injector, close_pages);
+		r = session_inject(session, injector, close_pages);
 	for (size_t i = 0; r == 0 && i < before.count; i++)
 		r = ranges_remove(&session->watch.pages, before.range[i].start,
 				  before.range[i].end);
@@ -246,7 +245,7 @@ int session_disarm(struct session *session)
 	injector = inject_thread(session->process);
 	if (!injector)
 		return -EAGAIN;
-	return with_injection(session, injector, open_all);
+	return session_inject(session, injector, open_all);
 }
 
 int session_refuse(struct session *session, struct thread *injector,

@@ -4,7 +4,6 @@
 #include <linux/kcmp.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -47,9 +46,6 @@ static bool shares_memory(const struct thread *parent, pid_t child)
 	return r < 0 ? flags_share(parent) : r == 0;
 }
 
-/* Personalities may add PROT_EXEC to what mprotect(2) is asked for. */
-enum { RIGHTS = PROT_READ | PROT_WRITE };
-
 /* The rights that a page of the parent has by now; -1: it has no such page. */
 static int prot_in_parent(const struct session *session, uint64_t at)
 {
@@ -76,7 +72,8 @@ static int open_closed(struct session *session, struct injection *injection,
 	for (; r == 0 && m && m < stop && m->start < range->end; m++) {
 		uint64_t at = max_u64(m->start, range->start);
 
-		if ((m->prot ^ closed) & RIGHTS || closed == prot ||
+		if (!guard_looks_closed(&session->guard, m->prot, prot) ||
+		    closed == prot ||
 		    (dropped && prot_in_parent(session, at) != prot))
 			continue;
 		/* Sealed, say: nothing that could be done. */

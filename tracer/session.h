@@ -144,6 +144,11 @@ static inline bool session_is_over(const struct session *session)
 /* Let the resolver see the process's map as it is now. */
 int session_refresh(struct session *session) _must_check_;
 
+/* arm.c: @work between inject_begin() and inject_end() on @thread. */
+int session_inject(struct session *session, struct thread *thread,
+		   int (*work)(struct session *session,
+			       struct injection *injection)) _must_check_;
+
 /* arm.c: stop all threads, find what is watched, close its pages. */
 int session_arm(struct session *session, struct thread *injector) _must_check_;
 /* Stop all threads and open all pages: the slice or the session is over. */

@@ -81,18 +81,6 @@ struct disposition survive_actual(const struct thread *thread, int signal)
 	return actual;
 }
 
-static int with_injection(struct session *session, struct thread *thread,
-			  int (*work)(struct session *session,
-				      struct injection *injection))
-{
-	struct injection injection;
-	int r = inject_begin(&injection, thread);
-
-	if (r == 0)
-		r = work(session, &injection);
-	return first_error(r, inject_end(&injection));
-}
-
 /* What is ignored stays so over an exec; a handler of ours does not. */
 static bool asks(const struct session *session, int number, uint64_t signal)
 {
@@ -115,7 +103,7 @@ int survive_enter(struct session *session, struct thread *thread, int number,
 		return 0;
 	thread->asks = true;
 	return survival_of(session)->installed
-		       ? with_injection(session, thread, survive_remove)
+		       ? session_inject(session, thread, survive_remove)
 		       : 0;
 }
 
@@ -127,7 +115,7 @@ int survive_leave(struct session *session, struct thread *thread)
 	if (session->phase != PHASE_ARMED || survival_of(session)->installed ||
 	    anybody_asks(session))
 		return 0;
-	return with_injection(session, thread, survive_install);
+	return session_inject(session, thread, survive_install);
 }
 
 /* The kernel ends the process by it, and a core file tells the truth. */

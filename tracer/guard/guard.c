@@ -52,6 +52,14 @@ int guard_closed_prot(const struct guard *guard, int prot)
 	return guard->writes_only ? prot & ~PROT_WRITE : PROT_NONE;
 }
 
+/* Personalities may add PROT_EXEC to what mprotect(2) is asked for. */
+bool guard_looks_closed(const struct guard *guard, int shown, int prot)
+{
+	int differs = shown ^ guard_closed_prot(guard, prot);
+
+	return !(differs & (PROT_READ | PROT_WRITE));
+}
+
 /*
  * mprotect(2) stops at a hole: what the program unmapped has no rights to give
  * back, but what lies behind it has.  -ENOMEM of what is mapped is the limit

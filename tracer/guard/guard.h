@@ -67,6 +67,9 @@ int guard_open(struct guard *guard, struct injection *injection, uint64_t start,
 /* The rights of a page that is closed and whose own are @prot. */
 int guard_closed_prot(const struct guard *guard, int prot);
 
+/* Does a mapping that shows @shown look closed, if its own are @prot? */
+bool guard_looks_closed(const struct guard *guard, int shown, int prot);
+
 /* Ours no longer; opened first. */
 int guard_drop(struct guard *guard, struct injection *injection, uint64_t start,
 	       uint64_t end) _must_check_;

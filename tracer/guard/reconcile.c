@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sys/mman.h>
-
 #include "tracer/guard/guard.h"
 
 /* One range of ours against the map: its living parts, with their rights. */
@@ -46,9 +44,6 @@ static int reconcile(const struct guard *guard, const struct maps *maps,
 	return r;
 }
 
-/* Personalities may add PROT_EXEC to what mprotect(2) is asked for. */
-enum { RIGHTS = PROT_READ | PROT_WRITE };
-
 /*
  * What the program mapped anew over a closed page, and what it unmapped, is
  * not closed any longer.
@@ -60,12 +55,12 @@ static int forget_reopened(struct guard *guard, const struct maps *maps)
 
 	for (size_t i = 0; r == 0 && i < guard->closed.count; i++) {
 		struct range range = guard->closed.range[i];
-		int prot = guard_closed_prot(guard, (int)range.tag);
+		int prot = (int)range.tag;
 		const struct mapping *m = maps_above(maps, range.start);
 		const struct mapping *stop = maps->mapping + maps->count;
 
 		for (; r == 0 && m && m < stop && m->start < range.end; m++)
-			if ((m->prot & RIGHTS) == (prot & RIGHTS))
+			if (guard_looks_closed(guard, m->prot, prot))
 				r = ranges_add(
 					&closed, max_u64(m->start, range.start),
 					min_u64(m->end, range.end), range.tag);
