@@ -9,8 +9,11 @@
 
 #include "disasm/execute.h"
 
-/* Bytes of a run that are handled in one go. */
-enum { RUN_MAX = 65536 };
+enum {
+	RUN_MAX = 1 << 16,   /* bytes of a run that are handled in one go: they
+				stay in the processor's cache */
+	RUN_WHOLE = 1 << 23, /* in all: a signal waits a millisecond or two */
+};
 
 struct xstate;
 

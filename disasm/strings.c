@@ -46,7 +46,8 @@ static void move_on(const struct string *string, struct side *side, uint64_t n)
 static int64_t run_steps(struct string *string, const struct action *action,
 			 uint64_t left)
 {
-	uint64_t step = action->compare ? 256 / string->size : left;
+	uint64_t most = RUN_MAX / string->size;
+	uint64_t step = action->compare ? 256 / string->size : most;
 	uint64_t done = 0;
 
 	while (done < left) {
@@ -74,7 +75,7 @@ static int64_t run_steps(struct string *string, const struct action *action,
 		    (r < (int64_t)n || !string_goes_on(string)))
 			break;
 		if (action->compare)
-			step *= 4;
+			step = min_u64(step * 4, most);
 	}
 	return done;
 }
@@ -165,7 +166,7 @@ int perform_string(struct run_buffer *buffer, const struct insn *insn,
 		left = regs.rcx & string.mask;
 	if (left)
 		done = run(&string, action,
-			   min_u64(left, RUN_MAX / string.size));
+			   min_u64(left, RUN_WHOLE / string.size));
 	if (done < 0)
 		return done;
 	left -= done;

@@ -127,9 +127,18 @@ static int read_allowed(void *context, uint64_t addr, void *buffer, size_t size)
 	return r;
 }
 
+/* Nothing forced upon it can fail. */
+static bool is_private_anonymous(const struct session *session, uint64_t addr)
+{
+	const struct mapping *m = maps_find(session->process->maps, addr);
+
+	return m && !m->shared && !m->inode;
+}
+
 /*
  * All or nothing: a closed page of shared memory takes nothing that is forced
- * upon it, and must say so before anything is written in front of it.
+ * upon it, and must say so before anything is written in front of it; nor
+ * does one behind the end of its file.
  */
 static int write_allowed(void *context, uint64_t addr, const void *buffer,
 			 size_t size)
@@ -142,7 +151,8 @@ static int write_allowed(void *context, uint64_t addr, const void *buffer,
 		return -EFAULT;
 	for (uint64_t page = page_down(addr) + PAGE;
 	     r == 0 && page < addr + size; page += PAGE) {
-		if (!guard_closed(&session->guard, page, page + 1))
+		if (!guard_closed(&session->guard, page, page + 1) ||
+		    is_private_anonymous(session, page))
 			continue;
 		r = mem_read(mem, page, &byte, 1);
 		if (r == 0)

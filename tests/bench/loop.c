@@ -16,16 +16,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE_SIZE = 4096, CALL_SIZE = 64, NO_SUCH_PROCESSOR = 77 };
+enum {
+	PAGE_SIZE = 4096,
+	CALL_SIZE = 64,
+	LARGE_SIZE = 1 << 20,
+	NO_SUCH_PROCESSOR = 77
+};
 
 /* Alone in its page, so that nothing else stops. */
 _Alignas(PAGE_SIZE) char watched[PAGE_SIZE];
 _Alignas(PAGE_SIZE) char unwatched[PAGE_SIZE];
+_Alignas(PAGE_SIZE) char large[LARGE_SIZE];
 
-static int zeros; /* /dev/zero */
+static int zeros;    /* /dev/zero */
+static char *source; /* of what is moved to large */
 
 /* One instruction that touches memory in each round. */
 #define LOOP(name, instruction, ...)                                           \
@@ -64,6 +72,18 @@ static void fill(unsigned long rounds)
 		word[i % (PAGE_SIZE / 8)] = i;
 }
 
+/* A run over many pages of which each is watched. */
+static void move(unsigned long rounds)
+{
+	for (unsigned long i = 0; i < rounds; i++) {
+		void *to = large, *from = source;
+		size_t left = LARGE_SIZE;
+
+		__asm__ volatile("rep movsb"
+				 : "+D"(to), "+S"(from), "+c"(left)::"memory");
+	}
+}
+
 static void read_into(void *buffer, unsigned long rounds)
 {
 	for (unsigned long i = 0; i < rounds; i++)
@@ -96,6 +116,7 @@ static const struct {
 	{ "avx_load", avx_load, true },
 	{ "sum", sum, false },
 	{ "fill", fill, false },
+	{ "move", move, false },
 	{ "read_watched", read_watched, false },
 	{ "read_unwatched", read_unwatched, false },
 };
@@ -171,7 +192,10 @@ int main(int argc, char **argv)
 	if (rounds && strcmp(argv[1], "spin") == 0)
 		return spin(rounds);
 	zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	if (zeros < 0)
+	source = mmap(NULL, LARGE_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (zeros < 0 || source == MAP_FAILED ||
+	    madvise(large, LARGE_SIZE, MADV_POPULATE_WRITE))
 		return 1;
 	for (size_t i = 0; rounds && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (strcmp(argv[1], kinds[i].name) != 0)

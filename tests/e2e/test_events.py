@@ -48,6 +48,16 @@ class Counting(Case):
         self.assertEqual(("read", 10000), (load["op"], number(load["old"])))
         self.assertNotIn("new", load)
 
+    def test_a_long_run_is_one_event(self):
+        result, log = self.traced([target("runs")], "-w", "box", "--every")
+        self.assertEqual(0, result.status)
+        runs = [(a["insn"].split()[1], a["op"], a["size"])
+                for a in log.accesses if a["size"] < 600000]
+        self.assertEqual([("movsb", "read", 299991), ("movsb", "write", 299991),
+                          ("movsq", "read", 299992), ("movsq", "write", 299992),
+                          ("movsd", "read", 299964), ("movsd", "write", 299964)],
+                         runs[:6])
+
     def test_on_write_leaves_reads_out(self):
         result, log = self.traced([target("counter")], "-w", "counter",
                                   "--on", "write")
