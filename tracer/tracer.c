@@ -204,6 +204,7 @@ static void handle_stop(struct session *session, const struct stop *stop)
 	if (session->parked)
 		handle_parked(session);
 	session->stopped_ns += session_now() - start;
+	log_settle(&session->log);
 }
 
 enum { LEAVE_TRIES = 100 };

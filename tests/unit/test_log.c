@@ -4,10 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tracer/event/log.h"
 #include "tracer/event/record.h"
 
 static const struct timespec now = { 1764438012, 123456789 };
@@ -254,9 +257,41 @@ static void test_an_empty_log_is_a_fault(void **state)
 	assert_non_null(strstr(said, "the log is empty"));
 }
 
+/* How many bytes lie in the pipe. */
+static int waiting(int fd)
+{
+	int size = -1;
+
+	assert_int_equal(ioctl(fd, FIONREAD, &size), 0);
+	return size;
+}
+
+static void test_a_reader_has_it_after_the_stop(void **state)
+{
+	char path[32], line[] = "0123456789\n";
+	struct error err;
+	struct log log;
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[1]);
+	assert_int_equal(log_open(&log, path, &err), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		buffer_string(&log.buffer, line);
+		log_line(&log);
+	}
+	assert_int_equal(waiting(ends[0]), 0);
+	log_settle(&log);
+	assert_int_equal(waiting(ends[0]), 2 * strlen(line));
+	log_done(&log);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_reader_has_it_after_the_stop),
 		cmocka_unit_test(test_a_log_is_valid),
 		cmocka_unit_test(test_the_validator_sees_faults),
 		cmocka_unit_test(test_an_empty_log_is_a_fault),

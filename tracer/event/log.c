@@ -51,7 +51,13 @@ void log_flush(struct log *log)
 
 void log_line(struct log *log)
 {
-	if (log->direct || log->buffer.size >= PIECE)
+	if (log->buffer.size >= PIECE)
+		log_flush(log);
+}
+
+void log_settle(struct log *log)
+{
+	if (log->direct && log->buffer.size)
 		log_flush(log);
 }
 

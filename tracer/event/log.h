@@ -4,7 +4,7 @@
 /*
  * log - where the lines go
  *
- * A file gets them in large pieces, a pipe or terminal a line at a time.  A
+ * A file gets them in large pieces, a pipe or terminal after each stop.  A
  * reader that went away is an answer, not a failure: the caller then stops
  * tracing.
  */
@@ -15,7 +15,7 @@
 struct log {
 	int fd;
 	bool owned;  /* we opened it */
-	bool direct; /* a pipe or terminal: every line at once */
+	bool direct; /* a pipe or terminal: nothing is kept */
 	bool gone;   /* the reader went away (EPIPE), or the disk is full */
 	int number;  /* -errno of that, 0 for EPIPE */
 	struct buffer buffer;
@@ -24,8 +24,11 @@ struct log {
 /* @path NULL: standard output.  The file is created 0600. */
 int log_open(struct log *log, const char *path, struct error *err) _must_check_;
 
-/* A record was appended to log->buffer: write it if it is time. */
+/* A record was appended to log->buffer: write if there is much. */
 void log_line(struct log *log);
+
+/* A stop was served: who reads a pipe need not wait for the next. */
+void log_settle(struct log *log);
 
 /* Write all there is. */
 void log_flush(struct log *log);
