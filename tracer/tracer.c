@@ -133,7 +133,9 @@ static void try_again(struct session *session)
 		slice_tick(session);
 }
 
-static void handle(struct session *session, struct thread *thread)
+/* Not those that were parked: each try parks who went on before it, and the
+ * turn of a third, whose fault is what we wait for, would never come. */
+static void handle(struct session *session, struct thread *thread, bool tries)
 {
 	struct verdict verdict;
 
@@ -147,7 +149,7 @@ static void handle(struct session *session, struct thread *thread)
 		session_reclose(session, thread);
 	if (session->overdue && inject_possible(thread))
 		slice_end(session);
-	else if (session->eager && !session_is_over(session) &&
+	else if (tries && session->eager && !session_is_over(session) &&
 		 inject_possible(thread))
 		try_again(session);
 	verdict = dispatch(session, thread);
@@ -180,7 +182,7 @@ static void handle_parked(struct session *session)
 			}
 		}
 		if (next)
-			handle(session, next);
+			handle(session, next, false);
 	} while (next || session->parked);
 }
 
@@ -199,7 +201,7 @@ static void handle_stop(struct session *session, const struct stop *stop)
 	} else {
 		place_follow(&session->place, thread);
 		thread->stop = *stop;
-		handle(session, thread);
+		handle(session, thread, true);
 	}
 	if (session->parked)
 		handle_parked(session);
