@@ -27,6 +27,18 @@ static void note(struct session *session, int r)
 		session_fail(session, r, __func__);
 }
 
+/*
+ * To close and to open many pages of many threads may take longer than the
+ * time from slice to slice: then the program would not come forward.  It runs
+ * freely, or at its own pace, for as long as that took.
+ */
+static void grant_rest(struct session *session, uint64_t began)
+{
+	uint64_t now = session_now();
+
+	session->rest_ns = max_u64(session->rest_ns, now + (now - began));
+}
+
 static void begin(struct session *session, uint64_t now)
 {
 	int r = session_arm(session, NULL);
@@ -36,8 +48,10 @@ static void begin(struct session *session, uint64_t now)
 		return;
 	session->counts.slices++;
 	session->slice_events = 0;
-	session->slice_ns = now + SLICE_MS * UINT64_C(1) * MS;
+	session->began_slice_ns = now;
+	session->slice_ns = session_now() + SLICE_MS * UINT64_C(1) * MS;
 	session->rest_ns = now + (uint64_t)(1e9 / session->hz);
+	grant_rest(session, now);
 }
 
 void slice_end(struct session *session)
@@ -46,8 +60,13 @@ void slice_end(struct session *session)
 
 	note(session, r);
 	session->overdue = r == -EAGAIN;
-	if (r == 0)
-		session->phase = PHASE_RESTING;
+	if (r < 0)
+		return;
+	session->phase = PHASE_RESTING;
+	/* The first one after an exec is not begun here. */
+	if (session->began_slice_ns)
+		grant_rest(session, session->began_slice_ns);
+	session->began_slice_ns = 0;
 }
 
 static void sample(struct session *session, uint64_t now)
