@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "disasm/registers.h"
 #include "tracer/fault.h"
 #include "tracer/process/inject.h"
 #include "tracer/process/mem.h"
@@ -56,6 +57,24 @@ static void look_before(struct stepping *s)
 	}
 	if (s->count == 0)
 		(void)!mem_read(mem, page_down(s->fault_addr), s->page, PAGE);
+}
+
+/* The processor has pushed the flag that made it step. */
+static int mend_flags(struct stepping *s)
+{
+	const struct insn *insn = s->insn;
+	int mem = s->session->process->mem;
+	uint8_t flags;
+	uint64_t at;
+	int r;
+
+	if (!insn || insn->kind != INSN_STACK || insn->opcode != 0x9c ||
+	    s->regs->eflags & FLAG_TF)
+		return 0;
+	at = s->regs->rsp - insn->size + 1;
+	r = mem_read(mem, at, &flags, 1);
+	flags &= ~(FLAG_TF >> 8);
+	return r < 0 ? r : mem_write(mem, at, &flags, 1);
 }
 
 static void add_run(struct stepping *s, const uint8_t *after, size_t first,
@@ -323,6 +342,8 @@ int session_step(struct session *session, struct thread *thread,
 		r = open_pages(s, s->fault_addr);
 	if (r == 0)
 		r = run(s);
+	if (r == 0 && !s->raised)
+		r = mend_flags(s);
 	if (r == 0 && !s->raised) {
 		session->counts.stepped++;
 		look_after(s);
