@@ -238,10 +238,30 @@ static bool is_barred(struct session *session, const struct thread *thread)
 	if (session->ahead_remaps == session->process->remaps)
 		return session->ahead_barred;
 	session->ahead_remaps = session->process->remaps;
-	session->ahead_barred = status_read(thread->tid, &status) < 0 ||
-				status.shadow_stack ||
-				has_watchers(thread->tgid);
+	session->shadow_stack =
+		status_read(thread->tid, &status) < 0 || status.shadow_stack;
+	session->ahead_barred =
+		session->shadow_stack || has_watchers(thread->tgid);
 	return session->ahead_barred;
+}
+
+bool session_shadows(struct session *session, const struct thread *thread,
+		     const struct insn *insn)
+{
+	if (insn->kind != INSN_STACK)
+		return false;
+	switch (insn->opcode) {
+	case 0xff: /* call among them */
+		if ((insn->reg & 7) != 2)
+			return false;
+		break;
+	case 0xc2 ... 0xc3: /* ret */
+	case 0xe8:	    /* call */
+		break;
+	default:
+		return false;
+	}
+	return is_barred(session, thread) && session->shadow_stack;
 }
 
 void session_ahead_after(struct session *session, int call)

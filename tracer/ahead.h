@@ -21,6 +21,13 @@ int session_ahead(struct session *session, struct thread *thread,
 		  struct decoded *from, struct cpu *cpu,
 		  struct ahead_result *changed) _must_check_;
 
+/*
+ * Does @insn, a call or a return, move the shadow stack of @thread, too?
+ * That cannot be done for it.
+ */
+bool session_shadows(struct session *session, const struct thread *thread,
+		     const struct insn *insn);
+
 /* @call was made: the program may have got what it would notice by. */
 void session_ahead_after(struct session *session, int call);
 

@@ -358,7 +358,8 @@ int session_fault(struct session *session, struct thread *thread,
 		return r;
 
 	if (decoded->result == 0 && decoded->insn.kind != INSN_STEP &&
-	    decoded->insn.kind != INSN_NONE) {
+	    decoded->insn.kind != INSN_NONE &&
+	    !session_shadows(session, thread, &decoded->insn)) {
 		r = perform(session, thread, decoded, &regs);
 		if (r != EXECUTE_STEP)
 			return r;

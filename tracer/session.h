@@ -92,6 +92,7 @@ struct session {
 	struct windows *windows; /* of the run ahead that is on, if any */
 	uint64_t ahead_remaps; /* process->remaps that ahead_barred holds for */
 	bool ahead_barred;     /* the program would notice */
+	bool shadow_stack;     /* it has one; holds as long */
 	struct table decoded;  /* ip -> struct decoded */
 	uint64_t decoded_remaps; /* process->remaps that it holds for */
 
