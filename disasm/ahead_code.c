@@ -349,6 +349,9 @@ bool ahead_code(const struct insn *insn, struct ahead_code *ret)
 	form = find(insn);
 	if (!form)
 		return false;
+	/* r16 and on, of APX: #UD, or a register that we do not carry. */
+	if (form->flags & REG && insn->reg >= REGISTERS)
+		return false;
 	*ret = (struct ahead_code){ 0 };
 	memcpy(ret->bytes, insn->bytes, insn->length);
 	ret->use.vector = form->flags & VECTOR;

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "disasm/access.h"
+#include "disasm/registers.h"
 #include "disasm/tables.h"
 
 static const struct row *find_row(const struct insn *insn)
@@ -163,6 +164,9 @@ static enum insn_kind kind_of(const struct insn *insn, unsigned flags)
 	if (!(flags & RW))
 		return INSN_NONE;
 	if (flags & S)
+		return INSN_STEP;
+	/* r16 and on, of APX: #UD, or a register that we do not carry. */
+	if (insn->general && insn->reg >= REGISTERS)
 		return INSN_STEP;
 	if (flags & K)
 		return INSN_STACK;
