@@ -66,10 +66,10 @@ static void note(struct gather *gather, uint64_t addr, const uint8_t *old,
 		 const uint8_t *new)
 {
 	unsigned size = gather->insn->element;
-	struct effect *last = &gather->effects[gather->count - 1];
+	struct effect *last =
+		gather->count ? &gather->effects[gather->count - 1] : NULL;
 
-	if (gather->count == 0 ||
-	    last->access.addr + last->access.size != addr) {
+	if (!last || last->access.addr + last->access.size != addr) {
 		effect_set(&gather->effects[gather->count++], addr, size,
 			   gather->insn->op, old, new);
 		return;
