@@ -249,7 +249,7 @@ static int dispatch(struct stack *stack)
 static bool odd(const struct insn *insn)
 {
 	switch (insn->opcode) {
-	case 0x9c ... 0x9d:
+	case 0x9d:
 	case 0xc2 ... 0xc3:
 	case 0xc8 ... 0xc9:
 	case 0xe8:
