@@ -95,21 +95,8 @@ static const struct form legacy0[] = {
 };
 
 static const struct form legacy1[] = {
-	{ 0x10, 0x12, ANY, ALL, VECTOR },
-	{ 0x14, 0x16, ANY, ALL, VECTOR },
-	{ 0x28, 0x29, ANY, ALL, VECTOR },
-	{ 0x2a, 0x2a, ANY, ALL, RM | VECTOR },
-	{ 0x2c, 0x2d, ANY, ALL, REG | VECTOR },
-	{ 0x2e, 0x2f, ANY, ALL, VECTOR },
 	{ 0x40, 0x4f, ANY, ALL, REG | RM | PLAIN },
-	{ 0x50, 0x50, ANY, ALL, REG | VECTOR },
-	{ 0x51, 0x6d, ANY, ALL, VECTOR },
-	{ 0x6e, 0x6e, ANY, ALL, RM | VECTOR },
-	{ 0x6f, 0x77, ANY, ALL, VECTOR },
-	{ 0x7c, 0x7d, ANY, ALL, VECTOR },
-	{ 0x7e, 0x7e, NP | P66, ALL, RM | VECTOR },
-	{ 0x7e, 0x7e, PF3, ALL, VECTOR },
-	{ 0x7f, 0x7f, ANY, ALL, VECTOR },
+	{ 0x7e, 0x7e, NP, ALL, RM | VECTOR },
 	{ 0x90, 0x9f, ANY, ALL, RM | BYTE },
 	{ 0xa3, 0xa3, ANY, ALL, REG | RM | PLAIN },
 	{ 0xa4, 0xa4, ANY, ALL, REG | RM | PLAIN },
@@ -130,17 +117,7 @@ static const struct form legacy1[] = {
 	{ 0xbf, 0xbf, ANY, ALL, REG | RM | PLAIN },
 	{ 0xc0, 0xc0, ANY, ALL, REG | RM | BYTE },
 	{ 0xc1, 0xc1, ANY, ALL, REG | RM | PLAIN },
-	{ 0xc2, 0xc2, ANY, ALL, VECTOR },
-	{ 0xc4, 0xc4, ANY, ALL, RM | VECTOR },
-	{ 0xc5, 0xc5, ANY, ALL, REG | VECTOR },
-	{ 0xc6, 0xc6, ANY, ALL, VECTOR },
 	{ 0xc8, 0xcf, ANY, ALL, OPCODE },
-	{ 0xd0, 0xd6, ANY, ALL, VECTOR },
-	{ 0xd7, 0xd7, ANY, ALL, REG | VECTOR },
-	{ 0xd8, 0xe6, ANY, ALL, VECTOR },
-	{ 0xe8, 0xef, ANY, ALL, VECTOR },
-	{ 0xf1, 0xf6, ANY, ALL, VECTOR },
-	{ 0xf8, 0xfe, ANY, ALL, VECTOR },
 };
 
 static const struct form legacy2[] = {
@@ -178,27 +155,31 @@ static const struct form legacy3[] = {
 };
 
 static const struct form vector1[] = {
+	{ 0x41, 0x4b, ANY, ALL, VECTOR },
+	{ 0x78, 0x79, ANY, ALL, REG | VECTOR },
+	{ 0x7a, 0x7b, ANY, ALL, RM | VECTOR },
+	{ 0x90, 0x91, ANY, ALL, VECTOR },
+	{ 0x92, 0x92, ANY, ALL, RM | VECTOR },
+	{ 0x93, 0x93, ANY, ALL, REG | VECTOR },
+	{ 0x98, 0x99, ANY, ALL, VECTOR },
+};
+
+/* Of map 1, in all encodings. */
+static const struct form all1[] = {
 	{ 0x10, 0x12, ANY, ALL, VECTOR },
 	{ 0x14, 0x16, ANY, ALL, VECTOR },
 	{ 0x28, 0x29, ANY, ALL, VECTOR },
 	{ 0x2a, 0x2a, ANY, ALL, RM | VECTOR },
 	{ 0x2c, 0x2d, ANY, ALL, REG | VECTOR },
 	{ 0x2e, 0x2f, ANY, ALL, VECTOR },
-	{ 0x41, 0x4b, ANY, ALL, VECTOR },
 	{ 0x50, 0x50, ANY, ALL, REG | VECTOR },
 	{ 0x51, 0x6d, ANY, ALL, VECTOR },
 	{ 0x6e, 0x6e, ANY, ALL, RM | VECTOR },
 	{ 0x6f, 0x77, ANY, ALL, VECTOR },
-	{ 0x78, 0x79, ANY, ALL, REG | VECTOR },
-	{ 0x7a, 0x7b, ANY, ALL, RM | VECTOR },
 	{ 0x7c, 0x7d, ANY, ALL, VECTOR },
 	{ 0x7e, 0x7e, P66, ALL, RM | VECTOR },
 	{ 0x7e, 0x7e, PF3, ALL, VECTOR },
 	{ 0x7f, 0x7f, ANY, ALL, VECTOR },
-	{ 0x90, 0x91, ANY, ALL, VECTOR },
-	{ 0x92, 0x92, ANY, ALL, RM | VECTOR },
-	{ 0x93, 0x93, ANY, ALL, REG | VECTOR },
-	{ 0x98, 0x99, ANY, ALL, VECTOR },
 	{ 0xc2, 0xc2, ANY, ALL, VECTOR },
 	{ 0xc4, 0xc4, ANY, ALL, RM | VECTOR },
 	{ 0xc5, 0xc5, ANY, ALL, REG | VECTOR },
@@ -276,15 +257,9 @@ static const struct list evex[4] = {
 	{ 0 }, LIST(vector1), LIST(evex2), LIST(evex3)
 };
 
-static const struct form *find(const struct insn *insn)
+static const struct form *find_in(const struct list *list,
+				  const struct insn *insn)
 {
-	const struct list *list = insn->encoding == INSN_LEGACY ? legacy
-				  : insn->encoding == INSN_EVEX ? evex
-								: vex;
-
-	if (insn->map > 3)
-		return NULL;
-	list += insn->map;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct form *form = &list->form[i];
 
@@ -294,6 +269,20 @@ static const struct form *find(const struct insn *insn)
 			return form;
 	}
 	return NULL;
+}
+
+static const struct form *find(const struct insn *insn)
+{
+	static const struct list common = LIST(all1);
+	const struct list *list = insn->encoding == INSN_LEGACY ? legacy
+				  : insn->encoding == INSN_EVEX ? evex
+								: vex;
+	const struct form *form;
+
+	if (insn->map > 3)
+		return NULL;
+	form = find_in(&list[insn->map], insn);
+	return form || insn->map != 1 ? form : find_in(&common, insn);
 }
 
 /* The register in ModRM.rm; of EVEX only its low three bits. */
