@@ -94,6 +94,7 @@ void session_call_forget(struct session *session, struct thread *thread)
 {
 	struct inflight *inflight = thread->call;
 
+	interrupted_forget(thread);
 	if (!inflight)
 		return;
 	thread->call = NULL;
@@ -241,6 +242,7 @@ static int at_entry(struct session *session, struct thread *thread,
 
 	for (int i = 0; i < 6; i++)
 		call.args[i] = info->entry.args[i];
+	interrupted_forget(thread);
 	resumed = resumes(thread, &call, info->instruction_pointer);
 	if (resumed) {
 		if (thread->call)

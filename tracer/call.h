@@ -101,6 +101,17 @@ int mapcall_enter(struct session *session, struct thread *thread,
 int mapcall_exit(struct session *session, struct thread *thread,
 		 const struct call *call, int64_t result) _must_check_;
 
+/*
+ * interrupted.c: a call ended with -512 to -516.  What it touched is kept
+ * until a handler runs, which makes it an event, or the call is made again.
+ */
+int interrupted_keep(struct thread *thread, int number,
+		     const struct bounce_use *uses,
+		     unsigned count) _must_check_;
+void interrupted_forget(struct thread *thread);
+void interrupted_by_handler(struct session *session, struct thread *thread,
+			    uint64_t flags);
+
 /* One event "by":"kernel". */
 void call_report(struct session *session, struct thread *thread, int number,
 		 const struct bounce_use *use);

@@ -71,13 +71,16 @@ int moved_exit(struct session *session, struct thread *thread, int64_t result)
 	r = bounce_end(&inflight->bounce, result, &memory, call_guarded,
 		       session, uses, &count);
 	inflight->restarts = result == RESTART_BLOCK;
-	if (inflight->restarts)
-		return r == -ESRCH ? r : 0;
 	/* A call that will be made again is one event, when it is done. */
-	if (r == 0 && !(result >= -516 && result <= -512))
+	if (r == 0 && result >= -516 && result <= -512)
+		r = interrupted_keep(thread, inflight->call.number, uses,
+				     count);
+	else if (r == 0)
 		for (unsigned i = 0; i < count; i++)
 			call_report(session, thread, inflight->call.number,
 				    &uses[i]);
+	if (inflight->restarts)
+		return r == -ESRCH ? r : 0;
 
 	bounce_done(&inflight->bounce);
 	inflight->moved = false;

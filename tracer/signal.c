@@ -189,6 +189,7 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	if (session->phase != PHASE_ARMED || !disposition_handles(all, signal))
 		return verdict;
 
+	interrupted_by_handler(session, thread, all->signal[signal].flags);
 	thread->mask = disposition_mask(
 		all, signal,
 		process_status(thread->tid, "SigBlk", 16, thread->mask));

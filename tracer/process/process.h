@@ -41,8 +41,9 @@ enum thread_state {
 	THREAD_GONE,
 };
 
-struct landing;	 /* a register that it loads itself: landing.h */
-struct inflight; /* a system call whose buffers we moved: guard's */
+struct landing;	    /* a register that it loads itself: landing.h */
+struct inflight;    /* a system call whose buffers we moved: guard's */
+struct interrupted; /* and what one touched that was broken off */
 
 struct thread {
 	pid_t tid;
@@ -65,6 +66,7 @@ struct thread {
 
 	struct landing *landing;
 	struct inflight *call;
+	struct interrupted *interrupted;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
 	int last_call;		/* number, for restart_syscall(2); -1 unknown */
