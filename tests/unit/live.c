@@ -8,6 +8,8 @@ void *scene_space(struct scene *scene, size_t size)
 {
 	uint8_t *space = scene->arena + scene->used + LIVE_GAP;
 
+	if (scene->place)
+		return scene->place(scene, size);
 	scene->used += LIVE_GAP + ((size + 15) & ~(size_t)15);
 	if (scene->used + LIVE_GAP > LIVE_ARENA)
 		abort();

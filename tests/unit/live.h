@@ -21,12 +21,17 @@ enum {
 	LIVE_FAILS = 2,	   /* an error is what the case is about */
 	LIVE_MAY_FAIL = 4, /* not every kernel or file system has it */
 	LIVE_HOLES = 8,	   /* it leaves padding as it was */
+	LIVE_MOVES = 16,   /* its data differ from program to program */
+	LIVE_REFUSED = 32, /* its pages are not guarded any longer */
+	LIVE_UNSEEN = 64,  /* what it touches is not known, and we say so */
 };
 
 struct scene {
 	struct call call;
 	uint8_t *arena;
 	uint64_t used;
+	/* A place for a buffer that is not in the arena; none: it is. */
+	void *(*place)(struct scene *scene, size_t size);
 	void (*clean)(int id); /* removes what would outlive the child */
 	int id;
 };
@@ -50,6 +55,7 @@ struct live_cases {
 
 extern const struct live_cases live_files, live_control, live_network;
 extern const struct live_cases live_poll, live_process, live_queues, live_rare;
+extern const struct live_cases live_more, live_paths, live_place;
 
 void *scene_space(struct scene *scene, size_t size);
 void *scene_data(struct scene *scene, const void *data, size_t size);

@@ -86,10 +86,10 @@ static void ignore(int sig)
 {
 }
 
-/* A signal that interrupts what comes: its handler does nothing. */
+/* Signals that interrupt what comes: their handler does nothing. */
 static void interrupt_soon(void)
 {
-	struct itimerval soon = { { 0, 0 }, { 0, 20000 } };
+	struct itimerval soon = { { 0, 20000 }, { 0, 20000 } };
 	struct sigaction action = { .sa_handler = ignore };
 
 	if (sigaction(SIGALRM, &action, NULL) ||
@@ -246,10 +246,10 @@ static const struct live_case rows[] = {
 	LIVE_ROW(timeofday, LIVE_CHANGES),
 	LIVE_ROW(getrandom, LIVE_CHANGES),
 	LIVE_ROW(get_name, 0),
-	LIVE_ROW(tid_address, LIVE_MAY_FAIL),
+	LIVE_ROW(tid_address, LIVE_MAY_FAIL | LIVE_MOVES),
 	LIVE_ROW(deathsig, 0),
-	LIVE_ROW(get_fs, 0),
-	LIVE_ROW(robust, 0),
+	LIVE_ROW(get_fs, LIVE_MOVES),
+	LIVE_ROW(robust, LIVE_MOVES),
 	LIVE_ROW(sigpending, 0),
 	LIVE_ROW(get_mask, 0),
 	LIVE_ROW(get_action, 0),
@@ -265,11 +265,11 @@ static const struct live_case rows[] = {
 	LIVE_ROW(same_mask, 0),
 	LIVE_ROW(sigaction, 0),
 	LIVE_ROW(sigtimedwait, LIVE_CHANGES),
-	LIVE_ROW(altstack, 0),
+	LIVE_ROW(altstack, LIVE_REFUSED),
 	LIVE_ROW(timer_create, 0),
 	LIVE_ROW(timer_settime, 0),
 	LIVE_ROW(timer_gettime, 0),
-	LIVE_ROW(setitimer, 0),
+	LIVE_ROW(setitimer, LIVE_MOVES),
 	LIVE_ROW(capget, 0),
 	LIVE_ROW(capget_old, LIVE_FAILS),
 	LIVE_ROW(name, 0),

@@ -241,6 +241,16 @@ static void test_rare(void **state)
 	check_all(state, &live_rare);
 }
 
+static void test_paths(void **state)
+{
+	check_all(state, &live_paths);
+}
+
+static void test_more(void **state)
+{
+	check_all(state, &live_more);
+}
+
 static void *shared(size_t size)
 {
 	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -269,7 +279,8 @@ int main(void)
 		cmocka_unit_test(test_files),	cmocka_unit_test(test_control),
 		cmocka_unit_test(test_network), cmocka_unit_test(test_poll),
 		cmocka_unit_test(test_process), cmocka_unit_test(test_queues),
-		cmocka_unit_test(test_rare),
+		cmocka_unit_test(test_rare),	cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_more),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
