@@ -75,11 +75,12 @@ bool plan_read(const struct planner *planner, uint64_t addr, void *word,
 }
 
 /*
- * Bytes up to and with the NUL; @limit if there is none before; 0 if memory
- * ends first.  No read crosses a page, as the next one may be missing.
+ * Bytes up to and with the NUL; @limit if there is none before; those that
+ * there are if memory ends first.  No read crosses a page, as the next one may
+ * be missing.
  */
 static uint64_t string_size(const struct planner *planner, uint64_t addr,
-			    uint64_t limit)
+			    uint64_t limit, bool *ends)
 {
 	uint64_t size = 0;
 	char piece[256];
@@ -90,8 +91,10 @@ static uint64_t string_size(const struct planner *planner, uint64_t addr,
 					   limit - size);
 		const char *end;
 
-		if (!plan_read(planner, addr + size, piece, n))
-			return 0;
+		if (!plan_read(planner, addr + size, piece, n)) {
+			*ends = true;
+			return size;
+		}
 		end = memchr(piece, '\0', n);
 		if (end)
 			return size + (uint64_t)(end - piece) + 1;
@@ -103,9 +106,15 @@ static uint64_t string_size(const struct planner *planner, uint64_t addr,
 
 int plan_string(struct planner *planner, struct buffer_use use, uint64_t limit)
 {
+	bool ends = false;
+
 	if (!use.addr)
 		return -1;
-	use.size = string_size(planner, use.addr, limit);
+	use.size = string_size(planner, use.addr, limit, &ends);
+	/* The kernel may read less than we, and say so; or it finds the end,
+	 * which it would not behind a copy. */
+	if (ends && use.size && planner->plan->kind != CALL_UNKNOWN)
+		planner->plan->kind = CALL_IN_PLACE;
 
 	return plan_add(planner, &use);
 }
