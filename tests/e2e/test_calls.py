@@ -19,6 +19,7 @@ WATCHED = ["calls_all"] + ["calls_%d" % i for i in range(16)]
 OPTIONS = [word for name in WATCHED for word in ("-w", name)]
 SHOWN = 64
 TOGETHER = 12
+MESSAGES, ECHO_TIMEOUT = 10000, 400
 
 # live.h
 CHANGES, MOVES, REFUSED, UNSEEN = 1, 16, 32, 64
@@ -184,6 +185,27 @@ class Calls(Case):
         before, after = (bytes.fromhex(buffer[key])[offset:end]
                          for key in ("before", "after"))
         return before, before if event["op"] == "read" else after
+
+
+class Echo(Case):
+    def test_each_message_is_two_events(self):
+        result, log = self.traced([target("echo"), str(MESSAGES)], "-w", "box",
+                                  timeout=ECHO_TIMEOUT)
+        self.assertEqual(0, result.status, text(result.out + result.err))
+        self.assertEqual("%d reads, %d writes\n" % (MESSAGES, MESSAGES),
+                         text(result.out))
+        self.assertEqual([], log.summary["unseen"])
+        seen = [(x["syscall"], x["op"], x["size"]) for x in log.accesses]
+        self.assertEqual([("read", "write", 64), ("write", "read", 64)]
+                         * MESSAGES, seen)
+        self.assert_same_bytes(log.accesses)
+
+    def assert_same_bytes(self, events):
+        """What is written is what was read last, and found its old bytes."""
+        for read, write in zip(events[::2], events[1::2]):
+            self.assertEqual(read["new"], write["old"])
+        for write, read in zip(events[1::2], events[2::2]):
+            self.assertEqual(write["old"], read["old"])
 
 
 def add(names, *options):
