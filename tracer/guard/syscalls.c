@@ -3,7 +3,7 @@
 
 #include "tracer/guard/syscalls_table.h"
 
-static const struct syscall_row *find_row(int number)
+const struct syscall_row *syscall_row(int number)
 {
 	static const struct syscall_range *const ranges[] = {
 		&syscalls_low,
@@ -24,14 +24,14 @@ static const struct syscall_row *find_row(int number)
 
 const char *syscall_name(int number)
 {
-	const struct syscall_row *row = find_row(number);
+	const struct syscall_row *row = syscall_row(number);
 
 	return row ? row->name : NULL;
 }
 
 unsigned call_flags(int number)
 {
-	const struct syscall_row *row = find_row(number);
+	const struct syscall_row *row = syscall_row(number);
 
 	return row ? row->flags : 0;
 }
@@ -39,7 +39,7 @@ unsigned call_flags(int number)
 void call_describe(const struct call *call, const struct memory *memory,
 		   struct call_plan *plan)
 {
-	const struct syscall_row *row = find_row(call->number);
+	const struct syscall_row *row = syscall_row(call->number);
 	struct planner planner = { call, memory, plan };
 	size_t i;
 

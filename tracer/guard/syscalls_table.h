@@ -56,6 +56,9 @@ struct syscall_range {
 	const struct syscall_row *rows;
 };
 
+/* The row of a call, or NULL. */
+const struct syscall_row *syscall_row(int number);
+
 extern const struct syscall_range syscalls_low, syscalls_high, syscalls_new;
 
 void rule_add(struct planner *planner, const struct rule *rule);
