@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/fault.h"
+#include "tracer/idle.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/program.h"
 #include "tracer/refuse.h"
@@ -126,19 +127,20 @@ static void release_child(struct session *session, pid_t tid,
 
 	if (process_new(tid, &child) < 0 ||
 	    process_add(child, tid, &thread) < 0) {
-		trace_detach(tid, 0);
+		idle_let_go(session, tid);
 		return;
 	}
 	child->syscall_insn = session->process->syscall_insn;
 	child->scratch = session->process->scratch;
 	child->options = session->process->options;
 	child->seccomp = session->process->seccomp;
+	child->filters = session->process->filters;
 	child->survival.address = session->process->survival.address;
 	thread->stop = (struct stop){ .tid = tid, .kind = STOP_INTERRUPT };
 	thread_set_state(thread, THREAD_STOPPED);
 	if (child->scratch.start || pages->count)
 		(void)!clean_child(session, thread, pages);
-	trace_detach(tid, 0);
+	idle_let_go(session, tid);
 }
 
 static void drop_child(struct session *session, pid_t tid, struct ranges *pages)
@@ -202,6 +204,7 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 		expect_child(session, tid);
 	if (r < 0)
 		session_fail(session, r, __func__);
+	session->sieve.forks |= vfork || !shares;
 	if (thread->stop.value != PTRACE_EVENT_CLONE && session->began)
 		report_fork(session, tid, vfork);
 
@@ -318,7 +321,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 
 	if (thread->tgid != process->pid) {
 		/* A vfork child: its memory is its own now. */
-		trace_detach(thread->tid, 0);
+		idle_let_go(session, thread->tid);
 		session_call_forget(session, thread);
 		process_remove(process, thread);
 		return gone;
@@ -335,6 +338,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	session->resolver = NULL;
 	session->world_remaps = 0;
 	stack_forget(session);
+	session->sieve.forks = false;
 	thread_forget(thread);
 
 	r = process_exec(process);

@@ -258,7 +258,8 @@ static int at_entry(struct session *session, struct thread *thread,
 	thread->last_call = call.number;
 	for (int i = 0; i < 6; i++)
 		thread->last_args[i] = call.args[i];
-	return call_enter(session, thread, &call, resumed);
+	r = call_enter(session, thread, &call, resumed);
+	return r == 0 ? seccomp_note(session, thread, call.number) : r;
 }
 
 static struct verdict answer(struct session *session, struct thread *thread,

@@ -91,6 +91,9 @@ int inplace_exit(struct session *session, struct thread *thread,
 /* inplace.c: resume and wait for the exit, all others held. */
 int inplace_run(struct thread *thread) _must_check_;
 
+/* timeout.c: may the call have a timeout that we count? */
+bool timeout_counts(int number);
+
 /* timeout.c: shorten a timeout by the time that already went by. */
 int timeout_enter(struct session *session, struct thread *thread,
 		  const struct call *call) _must_check_;

@@ -132,6 +132,33 @@ static bool sleeps(pid_t tid)
 	return end && strncmp(end, ") S", 3) == 0;
 }
 
+/* Until its next stop, or it sleeps; a filter may speak up in between. */
+static int await(struct thread *thread, struct stop *stop)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < SPINS + NAPS; i++) {
+		r = stop_wait(thread->tid, false, stop);
+		if (r == 0 && stop->kind == STOP_SECCOMP) {
+			r = seccomp_pass(thread->tid, thread->process->filters);
+			if (r >= 0)
+				r = trace_resume(thread->tid, TRACE_SYSCALL, 0);
+			if (r < 0)
+				return r;
+			r = -EAGAIN;
+		}
+		if (r != -EAGAIN && r != -EINTR)
+			break;
+		if (i < SPINS)
+			sched_yield();
+		else if (i > SPINS && sleeps(thread->tid))
+			break;
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = NAP }, NULL);
+	}
+	return r;
+}
+
 /* 1: it stands at the exit; 0: it blocks, or stopped for another reason. */
 int inplace_run(struct thread *thread)
 {
@@ -141,17 +168,7 @@ int inplace_run(struct thread *thread)
 	if (r < 0)
 		return r;
 	thread_set_state(thread, THREAD_RUNNING);
-	for (int i = 0; i < SPINS + NAPS; i++) {
-		r = stop_wait(thread->tid, false, &stop);
-		if (r != -EAGAIN && r != -EINTR)
-			break;
-		if (i < SPINS)
-			sched_yield();
-		else if (i > SPINS && sleeps(thread->tid))
-			return 0;
-		else
-			nanosleep(&(struct timespec){ .tv_nsec = NAP }, NULL);
-	}
+	r = await(thread, &stop);
 	if (r == -EAGAIN || r == -EINTR)
 		return 0;
 	if (r == -ECHILD)

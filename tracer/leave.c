@@ -4,6 +4,7 @@
 
 #include "tracer/call.h"
 #include "tracer/fault.h"
+#include "tracer/seccomp.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
 
@@ -146,10 +147,11 @@ static void take_scratch(struct session *session, struct thread *thread)
 	(void)!first_error(r, inject_end(&injection));
 }
 
-int leave_thread(struct session *session, struct thread *thread)
+int leave_settle(struct session *session, struct thread *thread, int *signal)
 {
-	int signal = 0;
+	int r;
 
+	*signal = 0;
 	if (thread->call)
 		settle_call(session, thread);
 	if (fault_waits(thread))
@@ -158,20 +160,20 @@ int leave_thread(struct session *session, struct thread *thread)
 	take_scratch(session, thread);
 	switch (thread->stop.kind) {
 	case STOP_SIGNAL:
-		signal = thread->stop.value;
-		if (signal && session_ignores(session, thread, signal))
+		*signal = thread->stop.value;
+		if (*signal && session_ignores(session, thread, *signal))
 			session_restart(session, thread, true);
 		break;
 	case STOP_SYSCALL:
-		(void)!call_cancel(thread);
-		session_restart(session, thread, false);
-		break;
 	case STOP_INTERRUPT:
 		session_restart(session, thread, false);
 		break;
 	case STOP_CLONE:
 		session_clone(session, thread);
 		break;
+	case STOP_SECCOMP:
+		r = seccomp_pass(thread->tid, session->process->filters);
+		return r < 0 ? r : 0;
 	case STOP_NONE:
 	case STOP_EXITED:
 	case STOP_KILLED:
@@ -182,6 +184,17 @@ int leave_thread(struct session *session, struct thread *thread)
 	default:
 		break;
 	}
+	return 0;
+}
+
+int leave_thread(struct session *session, struct thread *thread)
+{
+	int signal, r = leave_settle(session, thread, &signal);
+
+	if (r != 0)
+		return r;
+	if (thread->stop.kind == STOP_SYSCALL)
+		(void)!call_cancel(thread);
 	if (thread->restop)
 		syscall(SYS_tgkill, thread->tgid, thread->tid, SIGSTOP);
 	return trace_detach(thread->tid, signal);

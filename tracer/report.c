@@ -68,6 +68,7 @@ void report_header(struct session *session)
 		.stacks = options->stacks,
 		.exit_kill = options->exit_kill,
 		.survives = session->survives,
+		.syscalls = seccomp_way(session),
 	};
 
 	if (!watches)
@@ -266,6 +267,7 @@ void report_summary(struct session *session)
 		.own_signals = c->own_signals,
 		.born_unseen = session->watch.born,
 		.slices = c->slices,
+		.filters = session->process->filters,
 		.wall = (double)(session_now() - session->began_ns) / 1e9,
 		.stopped = (double)session->stopped_ns / 1e9,
 		.end = session->end,

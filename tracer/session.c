@@ -109,6 +109,8 @@ static void free_tables(struct session *session)
 {
 	table_for_each(&session->orphans, s) free(s->value);
 	table_done(&session->orphans);
+	table_done(&session->idle);
+	ranges_done(&session->sieve.covered);
 	table_for_each(&session->children, s)
 	{
 		ranges_done(s->value);

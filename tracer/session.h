@@ -24,6 +24,7 @@
 #include "tracer/options.h"
 #include "tracer/place.h"
 #include "tracer/room.h"
+#include "tracer/seccomp.h"
 #include "tracer/watch.h"
 #include "unwinder/unwinder.h"
 
@@ -69,6 +70,8 @@ struct session {
 	struct process *process;
 	struct table orphans;  /* tid -> struct stop: born, parent unheard */
 	struct table children; /* tid -> struct ranges: forked, to be freed */
+	struct table idle;     /* tid -> session: let go, but attached yet */
+	struct sieve sieve;    /* our seccomp filters */
 
 	struct watch watch;
 	struct guard guard;
@@ -260,6 +263,9 @@ int seize(struct session *session, pid_t pid, struct error *err) _must_check_;
 
 /* leave.c: stop all, settle their calls, give all rights back. */
 int leave_prepare(struct session *session) _must_check_;
-/* Detach one that stands still; -ESRCH: it is dying. */
 enum { LEAVE_LATER = 1 /* resume it: it has a stop of ours to tell yet */ };
+/* Make one that stands still whole; *@signal: what it must be given. */
+int leave_settle(struct session *session, struct thread *thread,
+		 int *signal) _must_check_;
+/* And detach it; -ESRCH: it is dying. */
 int leave_thread(struct session *session, struct thread *thread);

@@ -40,6 +40,8 @@ static int adopt(struct session *session, pid_t pid)
 	session->process->options = TRACE_OPTIONS;
 	if (session->options->exit_kill)
 		session->process->options |= TRACE_EXIT_KILL;
+	if (seccomp_wanted(session))
+		session->process->options |= TRACE_SECCOMP;
 	r = trace_seize(pid, session->process->options);
 	if (r == 0)
 		thread->state = THREAD_RUNNING;

@@ -37,6 +37,14 @@ static const struct timed *find(const struct call *call)
 	return NULL;
 }
 
+bool timeout_counts(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(timed); i++)
+		if (timed[i].number == number)
+			return true;
+	return false;
+}
+
 /* Nanoseconds, or 0 for "for ever", "not at all" and what is not valid. */
 static uint64_t length(struct process *process, const struct timed *t,
 		       const struct call *call)

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "tracer/idle.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 #include "tracer/slice.h"
@@ -31,8 +32,11 @@ static void bury(struct session *session, struct thread *thread)
 
 static struct verdict leave(struct session *session, struct thread *thread)
 {
-	int r = leave_thread(session, thread);
+	int r;
 
+	if (session->process->filters)
+		return idle_thread(session, thread);
+	r = leave_thread(session, thread);
 	if (r == -ESRCH || r == LEAVE_LATER)
 		return run; /* dying: its end will be told */
 	session_call_forget(session, thread);
@@ -51,6 +55,8 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 		return session_signal(session, thread);
 	case STOP_SYSCALL:
 		return session_call(session, thread);
+	case STOP_SECCOMP:
+		return seccomp_stop(session, thread);
 	case STOP_INTERRUPT:
 		session_fail(session, survive_shed(session, thread),
 			     "survive_shed");
@@ -78,26 +84,12 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 	}
 }
 
-/*
- * System calls are seen while pages are closed, and where one that we
- * interrupted or moved must be seen to its end.
- */
-static enum trace_resume way(const struct session *session,
-			     const struct thread *thread)
-{
-	bool armed = session->phase == PHASE_ARMED;
-
-	return armed || thread->call || thread->restarted || thread->asks
-		       ? TRACE_SYSCALL
-		       : TRACE_CONT;
-}
-
 static void resume(struct session *session, struct thread *thread,
 		   struct verdict verdict)
 {
 	enum trace_resume how = verdict.kind == VERDICT_LISTEN
 					? TRACE_LISTEN
-					: way(session, thread);
+					: seccomp_resume(session, thread);
 
 	if (thread->state != THREAD_STOPPED)
 		return; /* held for another that was handled just now */
@@ -196,6 +188,8 @@ static void handle_stop(struct session *session, const struct stop *stop)
 		/* Its leader was let go before other threads. */
 		session->status = stop->status;
 		session_ended(session);
+	} else if (!thread && idle_takes(session, stop->tid)) {
+		idle_stop(session, stop);
 	} else if (!thread) {
 		session_orphan(session, stop);
 	} else {
@@ -251,7 +245,7 @@ static const char *why_leave(const struct session *session)
 
 static bool is_done(const struct session *session)
 {
-	return session->children.count == 0 &&
+	return session->children.count == 0 && session->idle.count == 0 &&
 	       (session->ended || (session_is_over(session) &&
 				   session->process->threads.count == 0));
 }

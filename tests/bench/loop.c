@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ _Alignas(PAGE_SIZE) char large[LARGE_SIZE];
 
 static int zeros;    /* /dev/zero */
 static char *source; /* of what is moved to large */
+static int sink;     /* /dev/null */
 
 /* One instruction that touches memory in each round. */
 #define LOOP(name, instruction, ...)                                           \
@@ -101,6 +103,19 @@ static void read_unwatched(unsigned long rounds)
 	read_into(unwatched, rounds);
 }
 
+static void ask_parent(unsigned long rounds)
+{
+	for (unsigned long i = 0; i < rounds; i++)
+		syscall(SYS_getppid);
+}
+
+static void write_unwatched(unsigned long rounds)
+{
+	for (unsigned long i = 0; i < rounds; i++)
+		if (write(sink, unwatched, CALL_SIZE) != CALL_SIZE)
+			exit(1);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(unsigned long rounds);
@@ -119,6 +134,8 @@ static const struct {
 	{ "move", move, false },
 	{ "read_watched", read_watched, false },
 	{ "read_unwatched", read_unwatched, false },
+	{ "write_unwatched", write_unwatched, false },
+	{ "getppid", ask_parent, false },
 };
 
 static volatile int over;
@@ -194,7 +211,8 @@ int main(int argc, char **argv)
 	zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	source = mmap(NULL, LARGE_SIZE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (zeros < 0 || source == MAP_FAILED ||
+	sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (zeros < 0 || sink < 0 || source == MAP_FAILED ||
 	    madvise(large, LARGE_SIZE, MADV_POPULATE_WRITE))
 		return 1;
 	for (size_t i = 0; rounds && i < sizeof(kinds) / sizeof(*kinds); i++) {

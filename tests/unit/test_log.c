@@ -31,7 +31,8 @@ static void log_header(struct buffer *out)
 			      .on = "all",
 			      .policy = "sample",
 			      .hz = 97.5,
-			      .stacks = true });
+			      .stacks = true,
+			      .syscalls = "ptrace" });
 	record_armed(out,
 		     &(struct event_armed){
 			     .pid = 812,

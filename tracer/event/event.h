@@ -106,8 +106,9 @@ struct event_header {
 	const char *policy;	    /* every first sample */
 	double hz;		    /* of sample; else 0 */
 	bool stacks;
-	bool exit_kill; /* the target dies with the tracer */
-	bool survives;	/* it lives on unharmed if the tracer is killed */
+	bool exit_kill;	      /* the target dies with the tracer */
+	const char *syscalls; /* how they are seen: seccomp ptrace */
+	bool survives;	      /* it lives on unharmed if the tracer is killed */
 };
 
 /* A count in the summary's by_class. */
@@ -127,6 +128,7 @@ struct event_summary {
 	uint64_t own_signals; /* the target's own SIGSEGV, passed on */
 	uint64_t born_unseen; /* objects found only by a later scan */
 	uint64_t slices;      /* of --sample */
+	unsigned filters;     /* of seccomp, put into the target */
 	/* system calls that ran with guarded pages open, by reason */
 	const struct event_count *unseen;
 	size_t nunseen;

@@ -16,6 +16,7 @@ static void record_options(struct json *json, const struct event_header *header)
 	json_bool(json, "stacks", header->stacks);
 	json_bool(json, "exit_kill", header->exit_kill);
 	json_bool(json, "survives", header->survives);
+	line_text(json, "syscalls", header->syscalls);
 	json_close(json);
 }
 

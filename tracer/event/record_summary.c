@@ -84,6 +84,7 @@ void record_summary(struct buffer *out, const struct event_summary *summary)
 	json_number(&json, "own_signals", summary->own_signals);
 	json_number(&json, "born_unseen", summary->born_unseen);
 	json_number(&json, "slices", summary->slices);
+	json_number(&json, "filters", summary->filters);
 	record_unseen(&json, summary);
 	record_classes(&json, summary);
 	record_times(&json, summary);

@@ -127,20 +127,27 @@ int process_remap(struct process *process)
 	return symbols_update(process->symbols, maps);
 }
 
+/* Filters that are not ours; where nobody counts them, any are. */
+static bool has_filters(const struct process *process, pid_t tid)
+{
+	if (!process->filters)
+		return process_status(tid, "Seccomp", 10, 0) != 0;
+	return process_status(tid, "Seccomp_filters", 10, UINT64_MAX) >
+	       process->filters;
+}
+
 void process_note_seccomp(struct process *process)
 {
 	/* A filter stays, and a thread may have one of its own. */
 	if (!process->seccomp)
-		process->seccomp =
-			process_status(process->pid, "Seccomp", 10, 0) != 0;
+		process->seccomp = has_filters(process, process->pid);
 	table_for_each(&process->threads, s)
 	{
 		const struct thread *thread = s->value;
 
 		if (process->seccomp)
 			return;
-		process->seccomp =
-			process_status(thread->tid, "Seccomp", 10, 0) != 0;
+		process->seccomp = has_filters(process, thread->tid);
 	}
 }
 

@@ -94,7 +94,8 @@ struct process {
 	pid_t proc; /* whose files in /proc are read: a thread that lives */
 	int mem;
 	unsigned long options; /* of ptrace, TRACE_* */
-	bool seccomp;	       /* a thread of it has filters */
+	bool seccomp;	       /* a thread of it has filters of its own */
+	unsigned filters;      /* of ours in each thread; an exec keeps them */
 	struct table threads;  /* tid -> struct thread */
 
 	struct maps *maps;

@@ -124,6 +124,9 @@ int trace_syscall_info(pid_t tid, struct ptrace_syscall_info *info)
 {
 	int r = call(GET_SYSCALL_INFO, tid, sizeof(*info), (uintptr_t)info);
 
+	/* Number and arguments lie where those of an entry do. */
+	if (r >= 0 && info->op == PTRACE_SYSCALL_INFO_SECCOMP)
+		info->op = PTRACE_SYSCALL_INFO_ENTRY;
 	return r < 0 ? r : 0;
 }
 

@@ -25,6 +25,7 @@ enum trace_resume {
 /* PTRACE_O_*: tell system calls apart, follow children and execs. */
 enum {
 	TRACE_OPTIONS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5,
+	TRACE_SECCOMP = 1 << 7,		 /* stop at SECCOMP_RET_TRACE */
 	TRACE_EXIT_KILL = 1 << 20,	 /* the target dies with us */
 	TRACE_SUSPEND_SECCOMP = 1 << 21, /* for injected calls */
 };
@@ -58,6 +59,7 @@ int trace_event_message(pid_t tid, unsigned long *message) _must_check_;
 int trace_get_mask(pid_t tid, uint64_t *mask) _must_check_;
 int trace_set_mask(pid_t tid, uint64_t mask) _must_check_;
 
+/* At a stop of a seccomp filter, too: that is an entry. */
 int trace_syscall_info(pid_t tid,
 		       struct ptrace_syscall_info *info) _must_check_;
 

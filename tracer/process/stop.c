@@ -17,6 +17,8 @@ static enum stop_kind event_kind(int event, int signal)
 		return STOP_VFORK_DONE;
 	case PTRACE_EVENT_EXEC:
 		return STOP_EXEC;
+	case PTRACE_EVENT_SECCOMP:
+		return STOP_SECCOMP;
 	case PTRACE_EVENT_STOP:
 		return signal == SIGTRAP ? STOP_INTERRUPT : STOP_GROUP;
 	default:

@@ -22,7 +22,8 @@ enum stop_kind {
 	STOP_CLONE,	 /* value: PTRACE_EVENT_CLONE, _FORK or _VFORK */
 	STOP_VFORK_DONE, /* the vfork child exec'ed or exited */
 	STOP_EXEC,
-	STOP_OTHER, /* an event that we did not ask for; value: which */
+	STOP_SECCOMP, /* a filter said SECCOMP_RET_TRACE */
+	STOP_OTHER,   /* an event that we did not ask for; value: which */
 };
 
 struct stop {
