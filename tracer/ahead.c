@@ -7,6 +7,7 @@
 
 #include "disasm/registers.h"
 #include "tracer/ahead.h"
+#include "tracer/family.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/status.h"
 #include "tracer/vector.h"
@@ -49,7 +50,7 @@ struct memory session_memory(struct session *session)
 static bool is_alone(const struct session *session)
 {
 	return session->process->threads.count == 1 &&
-	       session->orphans.count == 0;
+	       session->family->orphans.count == 0;
 }
 
 /* A closed page: who else touches it comes to us, or, in a call, waits. */
@@ -158,9 +159,9 @@ static bool is_over(struct running *running)
 	const struct options *options = session->options;
 
 	if (options->max_events &&
-	    session->counts.events >= options->max_events)
+	    session->family->events >= options->max_events)
 		return true;
-	return session->failure || session->log.gone || wake_leave();
+	return session->failure || session->log->gone || wake_leave();
 }
 
 static void report(struct running *running, const struct ahead_access *access)
@@ -175,7 +176,7 @@ static void report(struct running *running, const struct ahead_access *access)
 		.ip = access->regs->rip,
 	};
 
-	session->counts.insns++;
+	session->log->insns++;
 	session->counts.run_ahead++;
 	for (unsigned i = 0; i < access->count; i++) {
 		report.effect = &access->effects[i];

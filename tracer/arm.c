@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "tracer/call.h"
+#include "tracer/family.h"
 #include "tracer/fault.h"
 #include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
@@ -168,7 +169,7 @@ int session_arm(struct session *session, struct thread *injector)
 		r = session_inject(session, injector, prepare);
 	if (r == 0)
 		r = resolve(session);
-	if (r == 0 && !session->began)
+	if (r == 0 && !session->log->began)
 		report_header(session);
 	if (r == 0)
 		r = session_inject(session, injector, close_pages);
@@ -177,8 +178,8 @@ int session_arm(struct session *session, struct thread *injector)
 
 	session->phase = PHASE_ARMED;
 	session->armed_once = true;
-	if (!session->armed_ns)
-		session->armed_ns = session_now();
+	if (!session->family->armed_ns)
+		session->family->armed_ns = session_now();
 	if (first)
 		report_armed(session);
 	return 0;

@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "tracer/family.h"
 #include "tracer/fault.h"
 #include "tracer/idle.h"
 #include "tracer/process/mem.h"
@@ -188,7 +189,7 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 {
 	bool vfork = thread->stop.value == PTRACE_EVENT_VFORK;
 	unsigned long message = 0;
-	struct stop *orphan;
+	struct stop stop;
 	bool shares;
 	pid_t tid;
 	int r = trace_event_message(thread->tid, &message);
@@ -205,50 +206,28 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 	if (r < 0)
 		session_fail(session, r, __func__);
 	session->sieve.forks |= vfork || !shares;
-	if (thread->stop.value != PTRACE_EVENT_CLONE && session->began)
+	if (thread->stop.value != PTRACE_EVENT_CLONE && session->log->began)
 		report_fork(session, tid, vfork);
 
-	orphan = table_get(&session->orphans, (uint64_t)tid);
-	if (orphan) {
-		struct stop stop = *orphan;
-
-		table_remove(&session->orphans, (uint64_t)tid);
-		free(orphan);
-		session_orphan(session, &stop);
-	}
+	if (family_claim(session->family, tid, &stop))
+		session_arrive(session, &stop);
 	return run;
 }
 
-/* A stop of a tid that is no thread of ours (yet). */
-void session_orphan(struct session *session, const struct stop *stop)
+void session_arrive(struct session *session, const struct stop *stop)
 {
 	struct thread *thread = process_thread(session->process, stop->tid);
 	struct ranges *pages =
 		table_get(&session->children, (uint64_t)stop->tid);
-	bool dead = stop_is_end(stop);
-	struct stop *copy;
 
 	if (thread) {
 		thread->stop = *stop;
 		thread_set_state(thread, THREAD_PARKED);
 		session->parked = true;
-		return;
-	}
-	if (pages) {
-		if (!dead)
+	} else if (pages) {
+		if (!stop_is_end(stop))
 			release_child(session, stop->tid, pages);
 		drop_child(session, stop->tid, pages);
-		return;
-	}
-	if (dead)
-		return;
-	copy = malloc(sizeof(*copy));
-	if (copy)
-		*copy = *stop;
-	if (!copy ||
-	    table_put(&session->orphans, (uint64_t)stop->tid, copy) < 0) {
-		free(copy);
-		session_fail(session, -ENOMEM, __func__);
 	}
 }
 
@@ -258,18 +237,12 @@ void session_orphan(struct session *session, const struct stop *stop)
  */
 static void release_orphans(struct session *session)
 {
-	struct table orphans = session->orphans;
+	struct stop stop;
 
-	session->orphans = (struct table){ 0 };
-	table_for_each(&orphans, s)
-	{
-		struct stop *stop = s->value;
-
-		expect_child(session, stop->tid);
-		session_orphan(session, stop);
-		free(stop);
+	while (family_inherit(session->family, session, &stop)) {
+		expect_child(session, stop.tid);
+		session_arrive(session, &stop);
 	}
-	table_done(&orphans);
 }
 
 void session_ended(struct session *session)
@@ -348,7 +321,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	}
 	if (session_is_over(session))
 		return run;
-	if (session->began)
+	if (session->log->began)
 		report_exec(session);
 	session->phase = PHASE_STARTING;
 	session->overdue = false;

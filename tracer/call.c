@@ -77,7 +77,7 @@ void call_report(struct session *session, struct thread *thread, int number,
 	}
 	if (trace_syscall_info(thread->tid, &info) == 0)
 		report.ip = info.instruction_pointer;
-	session->counts.insns++;
+	session->log->insns++;
 	resolver_epoch(session->resolver);
 	report_access(session, thread, &report);
 }

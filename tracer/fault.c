@@ -139,7 +139,7 @@ static void report_effects(struct session *session, struct thread *thread,
 		.ip = regs->rip,
 	};
 
-	session->counts.insns++;
+	session->log->insns++;
 	for (unsigned i = 0; i < count; i++) {
 		report.effect = &effects[i];
 		report_access(session, thread, &report);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "tracer/family.h"
 #include "tracer/idle.h"
 #include "tracer/seccomp.h"
 
@@ -32,17 +33,13 @@ bool idle_takes(const struct session *session, pid_t tid)
 static void adopt(struct session *session, pid_t parent)
 {
 	unsigned long message = 0;
-	struct stop *orphan;
+	struct stop stop;
 
 	if (trace_event_message(parent, &message) < 0 || !message)
 		return;
 	keep(session, (pid_t)message);
-	orphan = table_get(&session->orphans, message);
-	if (!orphan)
-		return;
-	table_remove(&session->orphans, message);
-	idle_stop(session, orphan);
-	free(orphan);
+	if (family_claim(session->family, (pid_t)message, &stop))
+		idle_stop(session, &stop);
 }
 
 /* The thread that exec'ed has its process's number now. */

@@ -77,9 +77,9 @@ void report_header(struct session *session)
 		watches[i] = options->watches[i];
 	executable_of(session->process->proc, executable);
 	gethostname(host, sizeof(host) - 1);
-	record_header(&session->log.buffer, &header);
-	log_line(&session->log);
-	session->began = true;
+	record_header(&session->log->buffer, &header);
+	log_line(session->log);
+	session->log->began = true;
 	free(watches);
 }
 
@@ -167,8 +167,8 @@ void report_armed(struct session *session)
 			if (!watch->found[i])
 				pending[armed.npending++] = watch->spec[i].text;
 		armed.state = armed.pages ? "armed" : "pending";
-		record_armed(&session->log.buffer, &armed, &time);
-		log_line(&session->log);
+		record_armed(&session->log->buffer, &armed, &time);
+		log_line(session->log);
 	}
 	free(ranges);
 	free(pending);
@@ -179,9 +179,9 @@ void report_closed(struct session *session, uint64_t start, uint64_t end,
 {
 	struct timespec time = report_time();
 
-	record_closed(&session->log.buffer, session->process->pid, start, end,
+	record_closed(&session->log->buffer, session->process->pid, start, end,
 		      reason, &time);
-	log_line(&session->log);
+	log_line(session->log);
 }
 
 void report_exec(struct session *session)
@@ -190,18 +190,18 @@ void report_exec(struct session *session)
 	char executable[PATH_MAX];
 
 	executable_of(session->process->proc, executable);
-	record_exec(&session->log.buffer, session->process->pid, executable,
+	record_exec(&session->log->buffer, session->process->pid, executable,
 		    &time);
-	log_line(&session->log);
+	log_line(session->log);
 }
 
 void report_fork(struct session *session, pid_t child, bool vfork)
 {
 	struct timespec time = report_time();
 
-	record_fork(&session->log.buffer, session->process->pid, child,
+	record_fork(&session->log->buffer, session->process->pid, child,
 		    vfork ? "vfork" : "fork", &time);
-	log_line(&session->log);
+	log_line(session->log);
 }
 
 void report_signal(struct session *session, const struct thread *thread,
@@ -209,10 +209,10 @@ void report_signal(struct session *session, const struct thread *thread,
 {
 	struct timespec time = report_time();
 
-	record_signal(&session->log.buffer, thread->tgid, thread->tid,
+	record_signal(&session->log->buffer, thread->tgid, thread->tid,
 		      info->si_signo, (uint64_t)(uintptr_t)info->si_addr, ip,
 		      &time);
-	log_line(&session->log);
+	log_line(session->log);
 }
 
 void report_warning(struct session *session, const char *format, ...)
@@ -224,8 +224,8 @@ void report_warning(struct session *session, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	record_warning(&session->log.buffer, text, &time);
-	log_line(&session->log);
+	record_warning(&session->log->buffer, text, &time);
+	log_line(session->log);
 }
 
 static void warn_pending(struct session *session)
@@ -274,9 +274,9 @@ void report_summary(struct session *session)
 		.status = exit_number(session),
 	};
 
-	if (!session->began && !session->failure)
+	if (!session->log->began && !session->failure)
 		report_header(session);
-	if (session->began && classes) {
+	if (session->log->began && classes) {
 		warn_pending(session);
 		if (session->guard.refused)
 			report_warning(session,
@@ -289,8 +289,8 @@ void report_summary(struct session *session)
 				      &summary.classes_left_off);
 		summary.nunseen = tally_unseen(session, &unseen);
 		summary.unseen = unseen;
-		record_summary(&session->log.buffer, &summary);
-		log_flush(&session->log);
+		record_summary(&session->log->buffer, &summary);
+		log_flush(session->log);
 	}
 	free(unseen);
 	free(classes);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tracer/event/record.h"
+#include "tracer/family.h"
 #include "tracer/tally.h"
 
 static bool wanted(const struct session *session, uint8_t op)
@@ -13,7 +14,7 @@ static bool wanted(const struct session *session, uint8_t op)
 static bool is_full(const struct session *session)
 {
 	return session->options->max_events &&
-	       session->counts.events >= session->options->max_events;
+	       session->family->events >= session->options->max_events;
 }
 
 static void make_query(const struct effect_report *report, struct query *query,
@@ -67,8 +68,8 @@ static void write_event(struct session *session, struct thread *thread,
 	struct event_frame frames[EVENT_FRAMES];
 	char text[INSN_TEXT] = "";
 	struct event_access event = {
-		.seq = ++session->counts.events,
-		.insn_seq = session->counts.insns,
+		.seq = ++session->log->seq,
+		.insn_seq = session->log->insns,
 		.time = report_time(),
 		.pid = thread->tgid,
 		.tid = thread->tid,
@@ -97,8 +98,10 @@ static void write_event(struct session *session, struct thread *thread,
 					   frames, &event.stack_end);
 		event.frames = frames;
 	}
-	record_access(&session->log.buffer, &event);
-	log_line(&session->log);
+	session->counts.events++;
+	session->family->events++;
+	record_access(&session->log->buffer, &event);
+	log_line(session->log);
 }
 
 bool report_access(struct session *session, struct thread *thread,
@@ -120,7 +123,7 @@ bool report_access(struct session *session, struct thread *thread,
 	}
 	if (!wanted(session, access->op) || is_full(session))
 		return false;
-	if (session->log.gone || session->log.number) {
+	if (session->log->gone || session->log->number) {
 		session->counts.lost++;
 		return false;
 	}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "tracer/ahead.h"
+#include "tracer/family.h"
 
 uint64_t session_now(void)
 {
@@ -35,7 +37,18 @@ static void choose_policy(struct session *session)
 	session->guard.once = session->policy == POLICY_FIRST;
 }
 
-int session_new(const struct options *options, bool run, struct session **ret,
+/* Behind the first, which keeps its place. */
+static void join(struct family *family, struct session *session)
+{
+	struct session **at = &family->sessions;
+
+	if (*at)
+		at = &(*at)->next;
+	session->next = *at;
+	*at = session;
+}
+
+int session_new(struct family *family, bool run, struct session **ret,
 		struct error *err)
 {
 	_cleanup_(session_freep) struct session *session =
@@ -44,43 +57,32 @@ int session_new(const struct options *options, bool run, struct session **ret,
 
 	if (!session)
 		return error_set(err, -ENOMEM, "out of memory");
-	session->options = options;
+	session->family = family;
+	session->options = family->options;
+	session->log = &family->log;
+	session->execute = family->execute;
+	session->names = family->names;
+	session->windows = family->windows;
+	session->xstate = family->xstate;
+	session->xstate_before = family->xstate + XSTATE_MAX;
 	session->run = run;
-	session->survives = options->survive;
-	session->log.fd = -1;
+	session->survives = family->options->survive;
 	session->exec_failed = -1;
-	session->place.cpu = -1;
 	session->end = "detached";
 	session->began_ns = session_now();
 
-	r = watch_init(&session->watch, options, err);
+	r = watch_init(&session->watch, session->options, err);
 	if (r < 0)
 		return r;
 	choose_policy(session);
-
-	r = execute_new(&session->execute);
-	if (r == 0)
-		r = ahead_new(session->execute, &session->ahead);
-	session->windows = calloc(1, sizeof(*session->windows));
-	if (r == 0 && !session->windows)
-		r = -ENOMEM;
-	if (r == 0)
-		r = insn_names_new(&session->names);
+	r = ahead_new(session->execute, &session->ahead);
 	if (r == 0)
 		r = unwinder_new(&session->unwinder);
-	session->xstate = aligned_alloc(64, 2 * XSTATE_MAX);
-	if (session->xstate)
-		session->xstate_before = session->xstate + XSTATE_MAX;
-	else if (r == 0)
-		r = -ENOMEM;
 	if (r < 0)
 		return error_set(err, r, "cannot set up the tracer (%s)",
-				 r == -ENOMEM ? "out of memory"
-					      : "no executable memory");
-	r = log_open(&session->log, options->output, err);
-	if (r < 0)
-		return r;
-	*ret = take(session);
+				 strerror(-r));
+	*ret = session;
+	join(family, take(session));
 	return 0;
 }
 
@@ -107,8 +109,6 @@ int session_refresh(struct session *session)
 
 static void free_tables(struct session *session)
 {
-	table_for_each(&session->orphans, s) free(s->value);
-	table_done(&session->orphans);
 	table_done(&session->idle);
 	ranges_done(&session->sieve.covered);
 	table_for_each(&session->children, s)
@@ -133,17 +133,12 @@ void session_free(struct session *session)
 	stack_forget(session);
 	resolver_free(session->resolver);
 	ahead_free(session->ahead);
-	execute_free(session->execute);
-	free(session->windows);
-	insn_names_free(session->names);
 	unwinder_free(session->unwinder);
-	free(session->xstate);
 	watch_done(&session->watch);
 	guard_done(&session->guard);
 	ranges_done(&session->pinned);
 	ranges_done(&session->reclose);
 	process_free(session->process);
-	log_done(&session->log);
 	closep(&session->exec_failed);
 	free(session);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * session - everything one run of cls knows, and its phases
+ * session - everything we know of one process, and its phases
  *
  *	          entry point reached, or all threads seized
  *	STARTING -----------------------------------------> ARMED
@@ -22,7 +22,6 @@
 #include "tracer/event/log.h"
 #include "tracer/guard/guard.h"
 #include "tracer/options.h"
-#include "tracer/place.h"
 #include "tracer/room.h"
 #include "tracer/seccomp.h"
 #include "tracer/watch.h"
@@ -48,13 +47,17 @@ struct verdict {
 };
 
 struct counts {
-	uint64_t events, insns;
+	uint64_t events; /* of this process */
 	uint64_t faults, performed, run_ahead, stepped, unknown;
 	uint64_t neighbours, kernel;
 	uint64_t lost, own_signals, slices, born;
 };
 
+struct family;
+
 struct session {
+	struct family *family; /* whom we trace beside it */
+	struct session *next;
 	const struct options *options;
 	bool run; /* clsrun: the program is our child */
 	bool broad;
@@ -68,7 +71,6 @@ struct session {
 	int status;	 /* its wait status */
 
 	struct process *process;
-	struct table orphans;  /* tid -> struct stop: born, parent unheard */
 	struct table children; /* tid -> struct ranges: forked, to be freed */
 	struct table idle;     /* tid -> session: let go, but attached yet */
 	struct sieve sieve;    /* our seccomp filters */
@@ -84,7 +86,7 @@ struct session {
 	struct world world;
 	uint64_t world_remaps; /* process->remaps that world has seen */
 	struct resolver *resolver;
-	struct execute *execute;
+	struct execute *execute; /* of the family, as names and xstate */
 	struct insn_names *names;
 	struct unwinder *unwinder;
 	unsigned unwinder_generation;
@@ -99,7 +101,7 @@ struct session {
 	struct table decoded;  /* ip -> struct decoded */
 	uint64_t decoded_remaps; /* process->remaps that it holds for */
 
-	struct log log;
+	struct log *log; /* of the family */
 	struct counts counts;
 	struct table classes;	/* hash -> struct class_count */
 	uint64_t uncounted;	/* accesses of more classes than are kept */
@@ -111,7 +113,6 @@ struct session {
 	uint64_t entry_mask; /* the program's mask meanwhile */
 	int entry_prot;	     /* rights of its page */
 	bool entry_ignored;  /* SIGSEGV was ignored */
-	bool began;	     /* header written */
 	bool armed_once;
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
 	unsigned leave_tries;
@@ -119,20 +120,20 @@ struct session {
 	const char *failed_at;
 	struct error *err;
 
-	uint64_t began_ns, armed_ns, stopped_ns; /* monotonic */
-	uint64_t slice_ns, rest_ns;		 /* when they end */
-	uint64_t began_slice_ns;		 /* 0: not under way */
+	uint64_t began_ns, stopped_ns; /* monotonic */
+	uint64_t slice_ns, rest_ns;    /* when they end */
+	uint64_t began_slice_ns;       /* 0: not under way */
 	uint64_t rescan_ns;
 	uint64_t slice_events;
 	bool overdue; /* the slice ends when a thread comes to a stop */
-	struct place place;
-	bool parked; /* somebody may be parked */
-	bool eager;  /* a stop that carries no signal is waited for */
+	bool parked;  /* somebody may be parked */
+	bool eager;   /* a stop that carries no signal is waited for */
 };
 
-int session_new(const struct options *options, bool run, struct session **ret,
+/* A process more of @family, at the end of its list; @run: our child. */
+int session_new(struct family *family, bool run, struct session **ret,
 		struct error *err) _must_check_;
-void session_free(struct session *session);
+void session_free(struct session *session); /* in no family any longer */
 DEFINE_CLEANUP(session)
 
 /* Tracing cannot go on: the first reason, and where, are kept. */
@@ -202,10 +203,23 @@ void session_reclose(struct session *session, struct thread *thread);
 /* Give back what a call of a thread that is gone had. */
 void session_call_forget(struct session *session, struct thread *thread);
 
+/*
+ * tracer.c: all that becomes of a stop.  session_serve() is for what others
+ * left behind when they were stopped.
+ */
+void session_handle(struct session *session, const struct stop *stop);
+void session_serve(struct session *session);
+void session_tick(struct session *session);
+/* Give all rights back and detach; again later if it cannot be done now. */
+void session_finish(struct session *session, const char *why);
+/* Nothing is left to be done in it. */
+bool session_is_done(const struct session *session);
+
 /* birth.c: clone, fork, vfork, exec, and the first stop of a child. */
 struct verdict session_clone(struct session *session, struct thread *thread);
 struct verdict session_exec(struct session *session, struct thread *thread);
-void session_orphan(struct session *session, const struct stop *stop);
+/* A stop of a thread or child that it expects, but did not know yet. */
+void session_arrive(struct session *session, const struct stop *stop);
 /* The process is gone: nobody will tell of children still unheard of. */
 void session_ended(struct session *session);
 

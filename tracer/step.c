@@ -292,7 +292,7 @@ static void report(struct stepping *s)
 
 	(void)!mem_read(s->session->process->mem, s->regs->rip, bytes,
 			sizeof(bytes));
-	s->session->counts.insns++;
+	s->session->log->insns++;
 	for (unsigned i = 0; i < s->count; i++) {
 		report.effect = &s->effects[i];
 		report_access(s->session, s->thread, &report);

@@ -31,7 +31,7 @@ int survive_prepare(struct session *session, struct injection *injection)
 	if (r == 0 || r == -ESRCH)
 		return r;
 	session->survives = false;
-	if (session->began)
+	if (session->log->began)
 		report_warning(session,
 			       "if the tracer is killed now, the program will "
 			       "die when it touches guarded memory: %s",

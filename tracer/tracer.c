@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
+#include "tracer/family.h"
 #include "tracer/idle.h"
-#include "tracer/process/permission.h"
-#include "tracer/session.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
-#include "tracer/tracer.h"
-#include "tracer/wake.h"
 
 static const struct verdict run = { VERDICT_RUN, 0 };
 static const struct verdict gone = { VERDICT_GONE, 0 };
@@ -110,17 +105,14 @@ static void resume(struct session *session, struct thread *thread,
 	thread->restop = thread->regroup = false;
 }
 
-static const char *why_leave(const struct session *session);
-static void finish(struct session *session, const char *why);
-
 /* What had to wait for a thread that stands where calls can be injected. */
 static void try_again(struct session *session)
 {
-	const char *why = why_leave(session);
+	const char *why = family_why(session);
 
 	session->eager = false;
 	if (why)
-		finish(session, why);
+		session_finish(session, why);
 	else
 		slice_tick(session);
 }
@@ -156,7 +148,7 @@ static void handle(struct session *session, struct thread *thread, bool tries)
 }
 
 /* Threads that were stopped for another; their own stops come now. */
-static void handle_parked(struct session *session)
+void session_serve(struct session *session)
 {
 	struct thread *next;
 
@@ -178,35 +170,33 @@ static void handle_parked(struct session *session)
 	} while (next || session->parked);
 }
 
-static void handle_stop(struct session *session, const struct stop *stop)
+void session_handle(struct session *session, const struct stop *stop)
 {
 	struct thread *thread = process_thread(session->process, stop->tid);
 	uint64_t start = session_now();
 
-	if (!thread && stop->tid == session->process->pid &&
-	    stop_is_end(stop)) {
+	if (thread) {
+		place_follow(&session->family->place, thread);
+		thread->stop = *stop;
+		handle(session, thread, true);
+	} else if (idle_takes(session, stop->tid)) {
+		idle_stop(session, stop);
+	} else if (table_get(&session->children, (uint64_t)stop->tid)) {
+		session_arrive(session, stop);
+	} else {
 		/* Its leader was let go before other threads. */
 		session->status = stop->status;
 		session_ended(session);
-	} else if (!thread && idle_takes(session, stop->tid)) {
-		idle_stop(session, stop);
-	} else if (!thread) {
-		session_orphan(session, stop);
-	} else {
-		place_follow(&session->place, thread);
-		thread->stop = *stop;
-		handle(session, thread, true);
 	}
 	if (session->parked)
-		handle_parked(session);
+		session_serve(session);
 	session->stopped_ns += session_now() - start;
-	log_settle(&session->log);
+	log_settle(session->log);
 }
 
 enum { LEAVE_TRIES = 100 };
 
-/* Give all rights back, then detach whoever stands still. */
-static void finish(struct session *session, const char *why)
+void session_finish(struct session *session, const char *why)
 {
 	int r = leave_prepare(session);
 
@@ -220,175 +210,23 @@ static void finish(struct session *session, const char *why)
 	session_fail(session, r == -ESRCH ? 0 : r, __func__);
 	session->end = why;
 	session->phase = PHASE_DRAINING;
-	handle_parked(session);
+	session_serve(session);
 }
 
-static const char *why_leave(const struct session *session)
-{
-	const struct options *options = session->options;
-
-	if (session->failure)
-		return "detached";
-	if (wake_leave())
-		return "interrupted";
-	if (session->log.gone)
-		return "reader-gone";
-	if (options->max_events &&
-	    session->counts.events >= options->max_events)
-		return "max-events";
-	if (options->duration > 0 && session->armed_ns &&
-	    (double)(session_now() - session->armed_ns) / 1e9 >=
-		    options->duration)
-		return "duration";
-	return NULL;
-}
-
-static bool is_done(const struct session *session)
+bool session_is_done(const struct session *session)
 {
 	return session->children.count == 0 && session->idle.count == 0 &&
 	       (session->ended || (session_is_over(session) &&
 				   session->process->threads.count == 0));
 }
 
-/* Before its log has begun, a program of ours that cannot be watched as the
- * user wants is ended; it has not run yet. */
-static void abandon(struct session *session)
-{
-	if (session->run && !session->began && session->failure)
-		kill(session->process->pid, SIGKILL);
-}
-
-static void tick(struct session *session)
+void session_tick(struct session *session)
 {
 	uint64_t start = session_now();
 
 	slice_tick(session);
 	if (session->parked)
-		handle_parked(session);
+		session_serve(session);
 	session->stopped_ns += session_now() - start;
-	log_flush(&session->log);
-}
-
-static void loop(struct session *session)
-{
-	while (!is_done(session)) {
-		const char *why =
-			session_is_over(session) ? NULL : why_leave(session);
-		struct stop stop;
-		int r;
-
-		if (why) {
-			abandon(session);
-			finish(session, why);
-			if (is_done(session))
-				break;
-		}
-		r = stop_wait(-1, true, &stop);
-		if (r == 0)
-			handle_stop(session, &stop);
-		else if (r == -ECHILD)
-			break;
-		if (wake_tick() && !session_is_over(session))
-			tick(session);
-	}
-}
-
-/* We let it go, but are its parent still: wait for its end. */
-static void wait_for_end(struct session *session)
-{
-	struct stop stop;
-	int r;
-
-	log_flush(&session->log);
-	wake_quiet();
-	while (!session->ended) {
-		r = stop_wait(session->process->pid, true, &stop);
-		if (r == -ECHILD)
-			return;
-		if (r == 0 && stop_is_end(&stop)) {
-			session->status = stop.status;
-			session->ended = true;
-		}
-	}
-}
-
-static int conclude(struct session *session, struct outcome *ret,
-		    struct error *err)
-{
-	if (session->ended && !session_is_over(session))
-		session->end =
-			WIFSIGNALED(session->status) ? "killed" : "exited";
-	report_summary(session);
-	*ret = (struct outcome){ session->ended, session->status };
-	if (session->failure && !err->text[0])
-		error_set(err, session->failure,
-			  "tracing failed (%s in %s); the target was let go "
-			  "as it was",
-			  strerror(-session->failure), session->failed_at);
-	else if (session->log.number && !err->text[0])
-		error_set(err, session->log.number, "cannot write the log: %s",
-			  strerror(-session->log.number));
-	return err->text[0] ? TRACER_FAILED : 0;
-}
-
-int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
-		  struct error *err)
-{
-	_cleanup_(session_freep) struct session *session = NULL;
-	int r = session_new(options, false, &session, err);
-
-	*err = r == 0 ? (struct error){ 0 } : *err;
-	if (r < 0)
-		return TRACER_FAILED;
-	session->err = err;
-	r = wake_install(0, slice_tick_ms(session));
-	if (r < 0) {
-		error_set(err, r, "cannot set a timer: %s", strerror(-r));
-		return TRACER_FAILED;
-	}
-
-	r = seize(session, pid, err);
-	if (r == 0) {
-		r = session_arm(session, NULL);
-		session_fail(session, r == -EAGAIN ? 0 : r, "session_arm");
-		session->parked = true;
-		handle_parked(session);
-		loop(session);
-		r = conclude(session, ret, err);
-	} else {
-		r = TRACER_FAILED;
-	}
-	wake_restore();
-	return r;
-}
-
-int tracer_run(const struct options *options, char *const argv[],
-	       struct outcome *ret, struct error *err)
-{
-	_cleanup_(session_freep) struct session *session = NULL;
-	int r;
-
-	*err = (struct error){ 0 };
-	r = permission_check_program(argv[0], err);
-	if (r != 0)
-		return r < 0 ? TRACER_FAILED : r;
-	r = session_new(options, true, &session, err);
-	if (r < 0)
-		return TRACER_FAILED;
-	session->err = err;
-
-	/* Handlers come after the fork: the program inherits what we did. */
-	r = spawn(session, argv, err);
-	if (r < 0)
-		return TRACER_FAILED;
-	r = wake_install(session->process->pid, slice_tick_ms(session));
-	session_fail(session, r, "wake_install");
-	loop(session);
-	if (!session->ended)
-		wait_for_end(session);
-	r = spawn_explain(session, argv[0], err);
-	if (r == 0)
-		r = conclude(session, ret, err);
-	wake_restore();
-	return r;
+	log_flush(session->log);
 }

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tracer/session.h"
+#include "tracer/family.h"
 
 enum { WORDS = 512 };
 
@@ -88,7 +88,7 @@ static void one(struct session *session, struct thread *thread, uint64_t i)
 		exit(1);
 	memcpy(effect.old, &i, sizeof(i));
 	memcpy(effect.new, &i, sizeof(i));
-	session->counts.insns++;
+	session->log->insns++;
 	if (!report_access(session, thread, &report))
 		exit(1);
 }
@@ -103,13 +103,15 @@ int main(int argc, char **argv)
 		.output = argc > 2 ? argv[2] : "/dev/null",
 	};
 	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
+	struct family *family;
 	struct session *session;
 	struct error err = { 0 };
 	struct thread *thread;
 	uint64_t start;
 	pid_t pid = target();
 
-	check(session_new(&options, false, &session, &err), &err);
+	check(family_new(&options, false, &family, &err), &err);
+	session = family->sessions;
 	prepare(session, pid, &thread);
 	start = session_now();
 	for (uint64_t i = 0; i < rounds; i++) {
@@ -118,7 +120,7 @@ int main(int argc, char **argv)
 		one(session, thread, i);
 	}
 	printf("%.1f\n", (double)(session_now() - start) / (double)rounds);
-	session_free(session);
+	family_free(family);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return 0;

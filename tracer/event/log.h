@@ -19,6 +19,10 @@ struct log {
 	bool gone;   /* the reader went away (EPIPE), or the disk is full */
 	int number;  /* -errno of that, 0 for EPIPE */
 	struct buffer buffer;
+
+	bool began;	/* its header is written */
+	uint64_t seq;	/* access records in it */
+	uint64_t insns; /* performed, of all processes that are in it */
 };
 
 /* @path NULL: standard output.  The file is created 0600. */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * family - all processes of one run
+ *
+ * One struct session for each address space, in a list; what they share.  A
+ * stop is handed to the session it belongs to.  Sessions stop only their own
+ * threads: no process stands still because of another.
+ */
+
+#include "disasm/window.h"
+#include "tracer/event/log.h"
+#include "tracer/place.h"
+#include "tracer/session.h"
+
+struct family {
+	const struct options *options;
+	struct session *sessions; /* the first process, then the youngest */
+	struct session *served;	  /* last; in the list, or NULL */
+	struct table orphans;	  /* tid -> struct orphan */
+	struct log log;
+	uint64_t events;   /* access records, of all processes */
+	uint64_t armed_ns; /* the first time; 0 not yet */
+	struct place place;
+
+	/* Used while one stop is handled, so one of each is enough. */
+	struct execute *execute;
+	struct insn_names *names;
+	struct windows *windows;
+	uint8_t *xstate; /* with room for another behind it */
+};
+
+/* With its first process; @run: that will be our child. */
+int family_new(const struct options *options, bool run, struct family **ret,
+	       struct error *err) _must_check_;
+void family_free(struct family *family); /* and its sessions */
+DEFINE_CLEANUP(family)
+
+/* Hand a stop to its session; it waits if none knows the thread yet. */
+void family_handle(struct family *family, const struct stop *stop);
+
+/* The stop of a newborn that came before its parent's. */
+bool family_claim(struct family *family, pid_t tid, struct stop *ret);
+/*
+ * The same of any child that @session, whose threads are gone, has left: it
+ * was born of it, or of nobody who lives.
+ */
+bool family_inherit(struct family *family, const struct session *session,
+		    struct stop *ret);
+
+/* loop.c: why @session is to be left; NULL: it is not. */
+const char *family_why(const struct session *session);

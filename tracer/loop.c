@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tracer/family.h"
+#include "tracer/process/permission.h"
+#include "tracer/slice.h"
+#include "tracer/tracer.h"
+#include "tracer/wake.h"
+
+const char *family_why(const struct session *session)
+{
+	const struct family *family = session->family;
+	const struct options *options = family->options;
+
+	if (session->failure)
+		return "detached";
+	if (wake_leave())
+		return "interrupted";
+	if (session->log->gone)
+		return "reader-gone";
+	if (options->max_events && family->events >= options->max_events)
+		return "max-events";
+	if (options->duration > 0 && family->armed_ns &&
+	    (double)(session_now() - family->armed_ns) / 1e9 >=
+		    options->duration)
+		return "duration";
+	return NULL;
+}
+
+/* Before its log has begun, a program of ours that cannot be watched as the
+ * user wants is ended; it has not run yet. */
+static void abandon(struct session *session)
+{
+	if (session->run && !session->log->began && session->failure)
+		kill(session->process->pid, SIGKILL);
+}
+
+static bool is_done(const struct family *family)
+{
+	const struct session *session = family->sessions;
+
+	while (session && session_is_done(session))
+		session = session->next;
+	return !session;
+}
+
+static void leave_where_due(struct family *family)
+{
+	struct session *session = family->sessions;
+
+	for (; session; session = session->next) {
+		const char *why =
+			session_is_over(session) ? NULL : family_why(session);
+
+		if (!why)
+			continue;
+		abandon(session);
+		session_finish(session, why);
+	}
+}
+
+static void tick(struct family *family)
+{
+	struct session *session = family->sessions;
+
+	for (; session; session = session->next)
+		if (!session_is_over(session))
+			session_tick(session);
+}
+
+static void loop(struct family *family)
+{
+	while (!is_done(family)) {
+		struct stop stop;
+		int r;
+
+		leave_where_due(family);
+		if (is_done(family))
+			break;
+		r = stop_wait(-1, true, &stop);
+		if (r == 0)
+			family_handle(family, &stop);
+		else if (r == -ECHILD)
+			break;
+		if (wake_tick())
+			tick(family);
+	}
+}
+
+/* We let it go, but are its parent still: wait for its end. */
+static void wait_for_end(struct session *session)
+{
+	struct stop stop;
+	int r;
+
+	log_flush(session->log);
+	wake_quiet();
+	while (!session->ended) {
+		r = stop_wait(session->process->pid, true, &stop);
+		if (r == -ECHILD)
+			return;
+		if (r == 0 && stop_is_end(&stop)) {
+			session->status = stop.status;
+			session->ended = true;
+		}
+	}
+}
+
+static int conclude(struct session *session, struct outcome *ret,
+		    struct error *err)
+{
+	if (session->ended && !session_is_over(session))
+		session->end =
+			WIFSIGNALED(session->status) ? "killed" : "exited";
+	report_summary(session);
+	*ret = (struct outcome){ session->ended, session->status };
+	if (session->failure && !err->text[0])
+		error_set(err, session->failure,
+			  "tracing failed (%s in %s); the target was let go "
+			  "as it was",
+			  strerror(-session->failure), session->failed_at);
+	else if (session->log->number && !err->text[0])
+		error_set(err, session->log->number, "cannot write the log: %s",
+			  strerror(-session->log->number));
+	return err->text[0] ? TRACER_FAILED : 0;
+}
+
+int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
+		  struct error *err)
+{
+	_cleanup_(family_freep) struct family *family = NULL;
+	struct session *session;
+	int r = family_new(options, false, &family, err);
+
+	*err = r == 0 ? (struct error){ 0 } : *err;
+	if (r < 0)
+		return TRACER_FAILED;
+	session = family->sessions;
+	r = wake_install(0, slice_tick_ms(session));
+	if (r < 0) {
+		error_set(err, r, "cannot set a timer: %s", strerror(-r));
+		return TRACER_FAILED;
+	}
+
+	r = seize(session, pid, err);
+	if (r == 0) {
+		r = session_arm(session, NULL);
+		session_fail(session, r == -EAGAIN ? 0 : r, "session_arm");
+		session->parked = true;
+		session_serve(session);
+		loop(family);
+		r = conclude(session, ret, err);
+	} else {
+		r = TRACER_FAILED;
+	}
+	wake_restore();
+	return r;
+}
+
+int tracer_run(const struct options *options, char *const argv[],
+	       struct outcome *ret, struct error *err)
+{
+	_cleanup_(family_freep) struct family *family = NULL;
+	struct session *session;
+	int r;
+
+	*err = (struct error){ 0 };
+	r = permission_check_program(argv[0], err);
+	if (r != 0)
+		return r < 0 ? TRACER_FAILED : r;
+	r = family_new(options, true, &family, err);
+	if (r < 0)
+		return TRACER_FAILED;
+	session = family->sessions;
+
+	/* Handlers come after the fork: the program inherits what we did. */
+	r = spawn(session, argv, err);
+	if (r < 0)
+		return TRACER_FAILED;
+	r = wake_install(session->process->pid, slice_tick_ms(session));
+	session_fail(session, r, "wake_install");
+	loop(family);
+	if (!session->ended)
+		wait_for_end(session);
+	r = spawn_explain(session, argv[0], err);
+	if (r == 0)
+		r = conclude(session, ret, err);
+	wake_restore();
+	return r;
+}
