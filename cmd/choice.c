@@ -191,6 +191,18 @@ static int set_pid(struct cli *cli, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_follow(struct cli *cli, const char *argument, struct error *err)
+{
+	enum follow *follow = &cli->options.follow;
+
+	if (*follow == FOLLOW_LOG_EACH)
+		return error_set(err, -EINVAL,
+				 "-f is given too often: -f follows children, "
+				 "-ff with a log for each process");
+	*follow = *follow ? FOLLOW_LOG_EACH : FOLLOW_ONE_LOG;
+	return 0;
+}
+
 static int set_survive(struct cli *cli, const char *argument, struct error *err)
 {
 	cli->options.survive = true;
@@ -246,6 +258,8 @@ const struct choice choices[] = {
 	  "frames of a stack at most (default 64)", set_depth },
 	{ NULL, 'o', required_argument, BOTH, " FILE",
 	  "write the log there, not to standard output", set_output },
+	{ NULL, 'f', no_argument, BOTH, "",
+	  "follow children; -ff: with a log for each process", set_follow },
 	{ "max-events", 0, required_argument, BOTH, " N",
 	  "stop tracing after N events", set_max_events },
 	{ "duration", 0, required_argument, BOTH, " T",

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "cmd/choice.h"
 #include "disasm/access.h"
+#include "tracer/event/log.h"
 
 /* Values of long options in getopt_long(3), beyond every letter. */
 enum { NAMED = 256 };
@@ -171,6 +172,27 @@ static int parse_rest(struct cli *cli, int argc, char **argv, struct error *err)
 	return 0;
 }
 
+/* A log for each process needs a name for each. */
+static int name_logs(struct cli *cli, struct error *err)
+{
+	char *output;
+
+	if (cli->options.follow != FOLLOW_LOG_EACH)
+		return 0;
+	if (!cli->output)
+		return error_set(err, -EINVAL,
+				 "-ff writes a log for each process: name them "
+				 "with -o FILE, in which %%p is the number of "
+				 "the process");
+	if (log_is_numbered(cli->output))
+		return 0;
+	if (asprintf(&output, "%s.%%p", cli->output) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	free(cli->output);
+	cli->output = output;
+	return 0;
+}
+
 int cli_parse(struct cli *cli, enum cli_command command, int argc, char **argv,
 	      struct error *err)
 {
@@ -194,6 +216,9 @@ int cli_parse(struct cli *cli, enum cli_command command, int argc, char **argv,
 	if (r)
 		return r;
 	cli->options.watches = cli->watches;
+	r = name_logs(cli, err);
+	if (r < 0)
+		return r;
 	cli->options.output = cli->output;
 	return parse_rest(cli, argc, argv, err);
 }

@@ -118,7 +118,11 @@ static const char *environment(const char *text, struct buffer *out,
 			  name, name);
 		return NULL;
 	}
-	buffer_string(out, value);
+	for (; *value; value++) {
+		if (*value == '%')
+			buffer_char(out, '%');
+		buffer_char(out, *value);
+	}
 	return end + 1;
 }
 
@@ -127,16 +131,12 @@ static const char *expand_one(const char *text, struct buffer *out,
 {
 	switch (*text) {
 	case '%':
+	case 'p':
 		buffer_char(out, '%');
+		buffer_char(out, *text);
 		return text + 1;
 	case 'q':
 		return environment(text + 1, out, err);
-	case 'p':
-		error_set(err, -EINVAL,
-			  "-o: %%p is not possible in this version (it comes "
-			  "with a log per process): use %%q{VAR}, or a fixed "
-			  "name");
-		return NULL;
 	case '\0':
 		error_set(err, -EINVAL,
 			  "-o: the name ends in a single %%: write %%%% for a "
@@ -144,8 +144,9 @@ static const char *expand_one(const char *text, struct buffer *out,
 		return NULL;
 	default:
 		error_set(err, -EINVAL,
-			  "-o: %%%c means nothing: %%q{VAR} is an environment "
-			  "variable, %%%% a percent sign",
+			  "-o: %%%c means nothing: %%p is the number of the "
+			  "process, %%q{VAR} an environment variable, %%%% a "
+			  "percent sign",
 			  *text);
 		return NULL;
 	}

@@ -20,7 +20,8 @@ int value_positive(const char *text, double max, double *ret) _must_check_;
 int value_duration(const char *text, double *ret) _must_check_;
 
 /*
- * The file that -o names: %q{VAR} is the environment's VAR and %% a percent
- * sign.  A new string in *@ret, or -errno with the sentence.
+ * The file that -o names: %q{VAR} is replaced by the environment's VAR.  What
+ * is left are %p, for the number of a process, and %%, a percent sign.  A new
+ * string in *@ret, or -errno with the sentence.
  */
 int value_output(const char *text, char **ret, struct error *err) _must_check_;

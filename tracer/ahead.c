@@ -322,6 +322,9 @@ int session_ahead(struct session *session, struct thread *thread,
 
 	if (!is_wanted(session, thread, from) || is_over(&running))
 		return 0;
+	if (session->family->ahead_of != session)
+		ahead_forget(session->ahead);
+	session->family->ahead_of = session;
 	session->windows->context = &running;
 	session->windows->load = load;
 	session->windows->store = store;

@@ -109,8 +109,7 @@ static int resolve(struct session *session)
 				  &session->guard, session->resolver, err);
 	if (r < 0 && err && !err->text[0])
 		error_set(err, r, "cannot find what to watch");
-	/* A library that is gone takes its symbols along: not a failure. */
-	return session->armed_once && r != -ENOMEM && r != -ESRCH ? 0 : r;
+	return r;
 }
 
 static int close_pages(struct session *session, struct injection *injection)

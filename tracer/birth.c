@@ -9,6 +9,7 @@
 
 #include "tracer/family.h"
 #include "tracer/fault.h"
+#include "tracer/follow.h"
 #include "tracer/idle.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/program.h"
@@ -201,16 +202,17 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 	thread->vforking = vfork;
 	if (shares)
 		r = adopt(session, thread, tid);
-	else
+	else if (!follow_fork(session, thread, tid))
 		expect_child(session, tid);
 	if (r < 0)
 		session_fail(session, r, __func__);
 	session->sieve.forks |= vfork || !shares;
-	if (thread->stop.value != PTRACE_EVENT_CLONE && session->log->began)
+	if ((thread->stop.value != PTRACE_EVENT_CLONE || !shares) &&
+	    session->log->began)
 		report_fork(session, tid, vfork);
 
 	if (family_claim(session->family, tid, &stop))
-		session_arrive(session, &stop);
+		family_arrive(session->family, &stop);
 	return run;
 }
 
@@ -240,8 +242,9 @@ static void release_orphans(struct session *session)
 	struct stop stop;
 
 	while (family_inherit(session->family, session, &stop)) {
-		expect_child(session, stop.tid);
-		session_arrive(session, &stop);
+		if (!follow_fork(session, NULL, stop.tid))
+			expect_child(session, stop.tid);
+		family_arrive(session->family, &stop);
 	}
 }
 
@@ -294,7 +297,8 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 
 	if (thread->tgid != process->pid) {
 		/* A vfork child: its memory is its own now. */
-		idle_let_go(session, thread->tid);
+		if (!follow_exec(session, thread))
+			idle_let_go(session, thread->tid);
 		session_call_forget(session, thread);
 		process_remove(process, thread);
 		return gone;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 
 #include "tracer/family.h"
 #include "tracer/idle.h"
@@ -14,6 +15,8 @@ static int new_tools(struct family *family)
 {
 	int r = execute_new(&family->execute);
 
+	if (r == 0)
+		r = ahead_new(family->execute, &family->ahead);
 	if (r == 0)
 		r = insn_names_new(&family->names);
 	family->windows = calloc(1, sizeof(*family->windows));
@@ -36,17 +39,19 @@ int family_new(const struct options *options, bool run, struct family **ret,
 	family->options = options;
 	family->log.fd = -1;
 	family->place.cpu = -1;
-	r = new_tools(family);
+	family->matched = calloc(options->nwatches + 1, 1);
+	r = family->matched ? new_tools(family) : -ENOMEM;
 	if (r < 0)
 		return error_set(err, r, "cannot set up the tracer (%s)",
 				 r == -ENOMEM ? "out of memory"
 					      : "no executable memory");
 	r = session_new(family, run, &first, err);
-	if (r == 0)
-		r = log_open(&family->log, options->output, err);
+	if (r == 0 && !log_is_numbered(options->output))
+		r = log_open(&family->log, options->output, NULL, err);
 	if (r < 0)
 		return r;
-	first->err = err;
+	/* What one program lacks another one may have. */
+	first->err = options->follow ? NULL : err;
 	*ret = take(family);
 	return 0;
 }
@@ -63,12 +68,59 @@ void family_free(struct family *family)
 	}
 	table_for_each(&family->orphans, s) free(s->value);
 	table_done(&family->orphans);
+	table_done(&family->logs);
+	free(family->matched);
+	ahead_free(family->ahead);
 	execute_free(family->execute);
 	insn_names_free(family->names);
 	free(family->windows);
 	free(family->xstate);
 	log_done(&family->log);
 	free(family);
+}
+
+/* Numbers of processes come back: no log may replace an older one. */
+static int name(struct family *family, pid_t pid, char *ret, size_t size)
+{
+	uintptr_t before = (uintptr_t)table_get(&family->logs, (uint64_t)pid);
+
+	if (before)
+		snprintf(ret, size, "%d.%ju", pid, (uintmax_t)before + 1);
+	else
+		snprintf(ret, size, "%d", pid);
+	return table_put(&family->logs, (uint64_t)pid, (void *)(before + 1));
+}
+
+int family_log(struct session *session, struct error *err)
+{
+	struct family *family = session->family;
+	const char *output = family->options->output;
+	bool each = family->options->follow == FOLLOW_LOG_EACH;
+	char id[48];
+	int r;
+
+	if (!log_is_numbered(output) || (!each && session != family->sessions))
+		return 0;
+	r = name(family, session->process->pid, id, sizeof(id));
+	if (r < 0)
+		return error_set(err, r, "out of memory");
+	if (each)
+		session->log = &session->own_log;
+	return log_open(session->log, output, id, err);
+}
+
+void family_remove(struct family *family, struct session *session)
+{
+	struct session **at = &family->sessions;
+
+	while (*at != session)
+		at = &(*at)->next;
+	*at = session->next;
+	if (family->served == session)
+		family->served = NULL;
+	if (family->ahead_of == session)
+		family->ahead_of = NULL;
+	session_free(session);
 }
 
 static bool knows(const struct session *session, const struct stop *stop)
@@ -135,9 +187,26 @@ void family_handle(struct family *family, const struct stop *stop)
 	} else {
 		keep(family, stop);
 	}
-	for (session = family->sessions; session; session = session->next)
-		if (session->parked)
-			session_serve(session);
+}
+
+void family_serve(struct family *family)
+{
+	struct session *session = family->sessions;
+
+	for (; session; session = session->next) {
+		if (!session->parked)
+			continue;
+		session_serve(session);
+		log_settle(session->log);
+	}
+}
+
+void family_arrive(struct family *family, const struct stop *stop)
+{
+	struct session *session = find(family, stop);
+
+	if (session)
+		session_arrive(session, stop);
 }
 
 static void take_orphan(struct family *family, struct orphan *orphan,

@@ -14,18 +14,28 @@
 #include "tracer/place.h"
 #include "tracer/session.h"
 
+enum { PROCESSES_LISTED = 1000 };
+
 struct family {
 	const struct options *options;
 	struct session *sessions; /* the first process, then the youngest */
 	struct session *served;	  /* last; in the list, or NULL */
 	struct table orphans;	  /* tid -> struct orphan */
 	struct log log;
+	struct table logs; /* pid -> how many logs are named after it */
 	uint64_t events;   /* access records, of all processes */
+	/* Those that ended or were let go, if a log may have several. */
+	struct event_process processes[PROCESSES_LISTED];
+	size_t nprocesses;
+	uint64_t processes_left_off;
+	bool *matched;	   /* each spec: one of them had something */
 	uint64_t armed_ns; /* the first time; 0 not yet */
 	struct place place;
 
 	/* Used while one stop is handled, so one of each is enough. */
 	struct execute *execute;
+	struct ahead *ahead;
+	const struct session *ahead_of; /* whose code it has seen last */
 	struct insn_names *names;
 	struct windows *windows;
 	uint8_t *xstate; /* with room for another behind it */
@@ -37,8 +47,18 @@ int family_new(const struct options *options, bool run, struct family **ret,
 void family_free(struct family *family); /* and its sessions */
 DEFINE_CLEANUP(family)
 
+/* The process of @session has a number now: open the log if it needs that. */
+int family_log(struct session *session, struct error *err) _must_check_;
+/* What it counted is told, or will be: free it.  Not for the first. */
+void family_remove(struct family *family, struct session *session);
+
 /* Hand a stop to its session; it waits if none knows the thread yet. */
 void family_handle(struct family *family, const struct stop *stop);
+
+/* A stop that was kept, of one whose session is known now. */
+void family_arrive(struct family *family, const struct stop *stop);
+/* Serve whoever was stopped for others. */
+void family_serve(struct family *family);
 
 /* The stop of a newborn that came before its parent's. */
 bool family_claim(struct family *family, pid_t tid, struct stop *ret);

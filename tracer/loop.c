@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "tracer/family.h"
 #include "tracer/process/permission.h"
 #include "tracer/slice.h"
+#include "tracer/tally.h"
 #include "tracer/tracer.h"
 #include "tracer/wake.h"
 
@@ -35,6 +38,48 @@ static void abandon(struct session *session)
 {
 	if (session->run && !session->log->began && session->failure)
 		kill(session->process->pid, SIGKILL);
+}
+
+static void settle_end(struct session *session)
+{
+	if (session->ended && !session_is_over(session))
+		session->end =
+			WIFSIGNALED(session->status) ? "killed" : "exited";
+}
+
+/* A child is over: what it counted goes to the log that it is in. */
+static void reap(struct session *session)
+{
+	struct family *family = session->family;
+
+	settle_end(session);
+	if (session->failure)
+		report_warning(session,
+			       "process %d could not be traced on (%s in %s) "
+			       "and was let go as it was",
+			       session->process->pid,
+			       strerror(-session->failure), session->failed_at);
+	if (session->log == &family->log) {
+		report_process(session);
+		tally_merge(family->sessions, session);
+	} else {
+		report_summary(session);
+	}
+	family_remove(family, session);
+}
+
+/* The first stays: it holds the sums, and how it ended is how we end. */
+static void reap_children(struct family *family)
+{
+	struct session *session = family->sessions->next, *next;
+
+	for (; session; session = next) {
+		next = session->next;
+		if (session_is_done(session))
+			reap(session);
+	}
+	if (family->sessions->run && family->sessions->ended)
+		wake_orphaned();
 }
 
 static bool is_done(const struct family *family)
@@ -70,13 +115,32 @@ static void tick(struct family *family)
 			session_tick(session);
 }
 
+/*
+ * Files of each process are open.  And each has tables of megabytes of which
+ * it uses little: fresh from the kernel they need not be cleared.
+ */
+static void expect_many(void)
+{
+	struct rlimit limit;
+
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void loop(struct family *family)
 {
+	if (family->options->follow)
+		expect_many();
 	while (!is_done(family)) {
 		struct stop stop;
 		int r;
 
 		leave_where_due(family);
+		family_serve(family);
+		reap_children(family);
 		if (is_done(family))
 			break;
 		r = stop_wait(-1, true, &stop);
@@ -111,9 +175,13 @@ static void wait_for_end(struct session *session)
 static int conclude(struct session *session, struct outcome *ret,
 		    struct error *err)
 {
-	if (session->ended && !session_is_over(session))
-		session->end =
-			WIFSIGNALED(session->status) ? "killed" : "exited";
+	struct family *family = session->family;
+
+	while (family->sessions->next)
+		reap(family->sessions->next);
+	settle_end(session);
+	if (family->options->follow == FOLLOW_ONE_LOG)
+		report_process(session);
 	report_summary(session);
 	*ret = (struct outcome){ session->ended, session->status };
 	if (session->failure && !err->text[0])

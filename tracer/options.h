@@ -18,6 +18,13 @@ enum policy {
 	POLICY_SAMPLE,	/* as first, closed again hz times a second */
 };
 
+/* What becomes of children. */
+enum follow {
+	FOLLOW_NONE, /* they run untraced */
+	FOLLOW_ONE_LOG,
+	FOLLOW_LOG_EACH,
+};
+
 struct options {
 	const char *const *watches; /* -w texts */
 	size_t nwatches;
@@ -35,7 +42,10 @@ struct options {
 	bool exit_kill; /* the program dies with us, instead of living on */
 	bool survive;	/* it lives on unharmed; not run ahead then */
 
-	const char *output; /* -o, expanded; NULL: standard output */
-	int verbose;	    /* -v counts up, -q counts down */
+	enum follow follow;
+	/* -o: %p is a process's number, %% a percent sign; NULL: standard
+	 * output.  With a log for each process there is a %p in it. */
+	const char *output;
+	int verbose;			 /* -v counts up, -q counts down */
 	const char *const *command_line; /* our own argv, for the header */
 };

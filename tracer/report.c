@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "tracer/event/record.h"
+#include "tracer/family.h"
 #include "tracer/tally.h"
 
 enum { CLASSES_LISTED = 1000 };
@@ -49,6 +50,19 @@ static const char *policy_name(enum policy policy)
 	}
 }
 
+static const char *follow_name(enum follow follow)
+{
+	switch (follow) {
+	case FOLLOW_ONE_LOG:
+		return "one-log";
+	case FOLLOW_LOG_EACH:
+		return "log-each";
+	case FOLLOW_NONE:
+	default:
+		return NULL;
+	}
+}
+
 void report_header(struct session *session)
 {
 	const struct options *options = session->options;
@@ -69,6 +83,7 @@ void report_header(struct session *session)
 		.exit_kill = options->exit_kill,
 		.survives = session->survives,
 		.syscalls = seccomp_way(session),
+		.follow = follow_name(options->follow),
 	};
 
 	if (!watches)
@@ -231,9 +246,12 @@ void report_warning(struct session *session, const char *format, ...)
 static void warn_pending(struct session *session)
 {
 	const struct watch *watch = &session->watch;
+	const bool *matched = session->family->matched;
 
-	for (size_t i = 0; session->armed_once && i < watch->nspecs; i++)
-		if (!watch->found[i])
+	if (!session->armed_once && !session->family->nprocesses)
+		return;
+	for (size_t i = 0; i < watch->nspecs; i++)
+		if (!watch->found[i] && !matched[i])
 			report_warning(session,
 				       "nothing that matches '%s' ever came",
 				       watch->spec[i].text);
@@ -247,6 +265,24 @@ static int exit_number(const struct session *session)
 					    : WEXITSTATUS(session->status);
 }
 
+void report_process(struct session *session)
+{
+	struct family *family = session->family;
+
+	for (size_t i = 0; i < session->watch.nspecs; i++)
+		family->matched[i] |= session->watch.found[i] > 0;
+	if (family->nprocesses == PROCESSES_LISTED) {
+		family->processes_left_off++;
+		return;
+	}
+	family->processes[family->nprocesses++] = (struct event_process){
+		.pid = session->process->pid,
+		.events = session->counts.events,
+		.end = session->end,
+		.status = exit_number(session),
+	};
+}
+
 void report_summary(struct session *session)
 {
 	const struct counts *c = &session->counts;
@@ -255,7 +291,7 @@ void report_summary(struct session *session)
 	struct event_count *unseen = NULL;
 	struct event_summary summary = {
 		.time = report_time(),
-		.events = c->events,
+		.events = session->log->seq,
 		.performed = c->performed,
 		.run_ahead = c->run_ahead,
 		.stepped = c->stepped,
@@ -289,6 +325,10 @@ void report_summary(struct session *session)
 				      &summary.classes_left_off);
 		summary.nunseen = tally_unseen(session, &unseen);
 		summary.unseen = unseen;
+		summary.processes = session->family->processes;
+		summary.nprocesses = session->family->nprocesses;
+		summary.processes_left_off =
+			session->family->processes_left_off;
 		record_summary(&session->log->buffer, &summary);
 		log_flush(session->log);
 	}

@@ -18,8 +18,11 @@ static const struct verdict run = { VERDICT_RUN, 0 };
 
 bool seccomp_wanted(const struct session *session)
 {
-	return session->run && session->options->exit_kill &&
-	       !session->options->survive && !session->broad &&
+	const struct options *options = session->options;
+
+	/* Children inherit filters, and would watch other ranges. */
+	return session->run && options->exit_kill && !options->survive &&
+	       !options->follow && !session->broad &&
 	       session->policy != POLICY_SAMPLE;
 }
 

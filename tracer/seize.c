@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/family.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 
@@ -88,6 +89,10 @@ int seize(struct session *session, pid_t pid, struct error *err)
 	if (session->options->exit_kill)
 		session->process->options |= TRACE_EXIT_KILL;
 	process_note_seccomp(session->process);
+
+	r = family_log(session, err);
+	if (r < 0)
+		return r;
 
 	do
 		r = seize_new(session->process);

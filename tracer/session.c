@@ -5,6 +5,7 @@
 
 #include "tracer/ahead.h"
 #include "tracer/family.h"
+#include "tracer/follow.h"
 
 uint64_t session_now(void)
 {
@@ -61,6 +62,7 @@ int session_new(struct family *family, bool run, struct session **ret,
 	session->options = family->options;
 	session->log = &family->log;
 	session->execute = family->execute;
+	session->ahead = family->ahead;
 	session->names = family->names;
 	session->windows = family->windows;
 	session->xstate = family->xstate;
@@ -75,9 +77,7 @@ int session_new(struct family *family, bool run, struct session **ret,
 	if (r < 0)
 		return r;
 	choose_policy(session);
-	r = ahead_new(session->execute, &session->ahead);
-	if (r == 0)
-		r = unwinder_new(&session->unwinder);
+	r = unwinder_new(&session->unwinder);
 	if (r < 0)
 		return error_set(err, r, "cannot set up the tracer (%s)",
 				 strerror(-r));
@@ -132,7 +132,6 @@ void session_free(struct session *session)
 	report_done(session);
 	stack_forget(session);
 	resolver_free(session->resolver);
-	ahead_free(session->ahead);
 	unwinder_free(session->unwinder);
 	watch_done(&session->watch);
 	guard_done(&session->guard);
@@ -140,5 +139,8 @@ void session_free(struct session *session)
 	ranges_done(&session->reclose);
 	process_free(session->process);
 	closep(&session->exec_failed);
+	follow_newborn_free(session->newborn);
+	if (session->log == &session->own_log)
+		log_done(&session->own_log);
 	free(session);
 }

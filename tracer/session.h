@@ -47,13 +47,14 @@ struct verdict {
 };
 
 struct counts {
-	uint64_t events; /* of this process */
+	uint64_t events; /* of this process alone */
 	uint64_t faults, performed, run_ahead, stepped, unknown;
 	uint64_t neighbours, kernel;
 	uint64_t lost, own_signals, slices, born;
 };
 
 struct family;
+struct newborn;
 
 struct session {
 	struct family *family; /* whom we trace beside it */
@@ -71,9 +72,10 @@ struct session {
 	int status;	 /* its wait status */
 
 	struct process *process;
-	struct table children; /* tid -> struct ranges: forked, to be freed */
-	struct table idle;     /* tid -> session: let go, but attached yet */
-	struct sieve sieve;    /* our seccomp filters */
+	struct table children;	 /* tid -> struct ranges: forked, to be freed */
+	struct newborn *newborn; /* forked, and not heard of yet; follow.c */
+	struct table idle;	 /* tid -> session: let go, but attached yet */
+	struct sieve sieve;	 /* our seccomp filters */
 
 	struct watch watch;
 	struct guard guard;
@@ -86,7 +88,7 @@ struct session {
 	struct world world;
 	uint64_t world_remaps; /* process->remaps that world has seen */
 	struct resolver *resolver;
-	struct execute *execute; /* of the family, as names and xstate */
+	struct execute *execute; /* of the family, as ahead and names */
 	struct insn_names *names;
 	struct unwinder *unwinder;
 	unsigned unwinder_generation;
@@ -101,7 +103,8 @@ struct session {
 	struct table decoded;  /* ip -> struct decoded */
 	uint64_t decoded_remaps; /* process->remaps that it holds for */
 
-	struct log *log; /* of the family */
+	struct log *log;    /* of the family, or its own: */
+	struct log own_log; /* under -ff */
 	struct counts counts;
 	struct table classes;	/* hash -> struct class_count */
 	uint64_t uncounted;	/* accesses of more classes than are kept */
@@ -251,6 +254,8 @@ void report_signal(struct session *session, const struct thread *thread,
 		   const siginfo_t *info, uint64_t ip);
 void report_exec(struct session *session);
 void report_fork(struct session *session, pid_t child, bool vfork);
+/* It is over: for the summary of a log that has several. */
+void report_process(struct session *session);
 void report_summary(struct session *session);
 void report_warning(struct session *session, const char *format, ...)
 	_printf_(2, 3);

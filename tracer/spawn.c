@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "tracer/family.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 #include "tracer/tracer.h"
@@ -76,9 +77,13 @@ int spawn(struct session *session, char *const argv[], struct error *err)
 		child(session, argv, go_read, failed);
 
 	r = adopt(session, pid);
+	if (r < 0)
+		r = permission_explain(pid, r, PERMISSION_YAMA, err);
+	else
+		r = family_log(session, err);
 	if (r < 0) {
 		kill(pid, SIGKILL);
-		return permission_explain(pid, r, PERMISSION_YAMA, err);
+		return r;
 	}
 	(void)!write(go_write, "", 1);
 	return 0;

@@ -18,12 +18,11 @@ struct unseen_count {
 
 enum { CLASSES_MAX = 100000 };
 
-static struct class_count *find_class(struct session *session,
-				      const struct component *component,
-				      uint8_t op)
+static struct class_count *find_class(struct session *session, const char *kind,
+				      const char *name, uint8_t op)
 {
-	size_t length = strlen(component->name);
-	uint64_t key = table_hash(component->name, length) * 31 + op;
+	size_t length = strlen(name);
+	uint64_t key = table_hash(name, length) * 31 + op;
 	struct class_count *count;
 
 	/* Probe on: another class may have the same hash. */
@@ -31,8 +30,8 @@ static struct class_count *find_class(struct session *session,
 		count = table_get(&session->classes, key);
 		if (!count)
 			break;
-		if (count->op == op && count->kind == component->kind &&
-		    strcmp(count->name, component->name) == 0)
+		if (count->op == op && count->kind == kind &&
+		    strcmp(count->name, name) == 0)
 			return count;
 	}
 	if (session->classes.count >= CLASSES_MAX)
@@ -40,9 +39,9 @@ static struct class_count *find_class(struct session *session,
 	count = calloc(1, sizeof(*count) + length + 1);
 	if (!count)
 		return NULL;
-	count->kind = component->kind;
+	count->kind = kind;
 	count->op = op;
-	memcpy(count->name, component->name, length + 1);
+	memcpy(count->name, name, length + 1);
 	if (table_put(&session->classes, key, count) < 0) {
 		free(count);
 		return NULL;
@@ -53,7 +52,8 @@ static struct class_count *find_class(struct session *session,
 void tally_access(struct session *session, const struct component *component,
 		  uint8_t op)
 {
-	struct class_count *count = find_class(session, component, op);
+	struct class_count *count =
+		find_class(session, component->kind, component->name, op);
 
 	if (count)
 		count->count++;
@@ -100,18 +100,12 @@ size_t tally_classes(const struct session *session,
 	return count;
 }
 
-void report_unseen(struct session *session, const char *format, ...)
+static void add_unseen(struct session *session, const char *reason,
+		       uint64_t count)
 {
+	uint64_t key = table_hash(reason, strlen(reason));
 	struct unseen_count *unseen;
-	char reason[256];
-	va_list args;
-	uint64_t key;
 
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-
-	key = table_hash(reason, strlen(reason));
 	unseen = table_get(&session->unseen, key);
 	if (!unseen) {
 		unseen = calloc(1, sizeof(*unseen) + strlen(reason) + 1);
@@ -123,7 +117,18 @@ void report_unseen(struct session *session, const char *format, ...)
 			return;
 		}
 	}
-	unseen->count++;
+	unseen->count += count;
+}
+
+void report_unseen(struct session *session, const char *format, ...)
+{
+	char reason[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	add_unseen(session, reason, 1);
 }
 
 size_t tally_unseen(const struct session *session, struct event_count **ret)
@@ -141,6 +146,49 @@ size_t tally_unseen(const struct session *session, struct event_count **ret)
 			(struct event_count){ unseen->reason, unseen->count };
 	}
 	return count;
+}
+
+static void merge_classes(struct session *to, const struct session *from)
+{
+	to->uncounted += from->uncounted;
+	table_for_each(&from->classes, s)
+	{
+		const struct class_count *class = s->value;
+		struct class_count *count =
+			find_class(to, class->kind, class->name, class->op);
+
+		if (count)
+			count->count += class->count;
+		else
+			to->uncounted += class->count;
+	}
+}
+
+void tally_merge(struct session *to, const struct session *from)
+{
+	const struct counts *more = &from->counts;
+	struct counts *c = &to->counts;
+
+	c->faults += more->faults;
+	c->performed += more->performed;
+	c->run_ahead += more->run_ahead;
+	c->stepped += more->stepped;
+	c->unknown += more->unknown;
+	c->neighbours += more->neighbours;
+	c->kernel += more->kernel;
+	c->lost += more->lost;
+	c->own_signals += more->own_signals;
+	c->slices += more->slices;
+	to->watch.born += from->watch.born;
+	to->guard.refused += from->guard.refused;
+	to->stopped_ns += from->stopped_ns;
+	merge_classes(to, from);
+	table_for_each(&from->unseen, s)
+	{
+		const struct unseen_count *unseen = s->value;
+
+		add_unseen(to, unseen->reason, unseen->count);
+	}
 }
 
 void report_done(struct session *session)

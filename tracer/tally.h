@@ -14,5 +14,8 @@ void tally_access(struct session *session, const struct component *component,
 size_t tally_classes(const struct session *session,
 		     struct event_class_count *ret, size_t max, uint64_t *rest);
 
+/* Two processes of one log: @to will tell for both. */
+void tally_merge(struct session *to, const struct session *from);
+
 /* Reasons; the caller frees *@ret. */
 size_t tally_unseen(const struct session *session, struct event_count **ret);

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/family.h"
+#include "tracer/follow.h"
 #include "tracer/idle.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
@@ -45,6 +46,8 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 
 	if (session_is_over(session))
 		return leave(session, thread);
+	if (session->newborn)
+		return follow_born(session, thread);
 	switch (thread->stop.kind) {
 	case STOP_SIGNAL:
 		return session_signal(session, thread);
@@ -198,7 +201,11 @@ enum { LEAVE_TRIES = 100 };
 
 void session_finish(struct session *session, const char *why)
 {
-	int r = leave_prepare(session);
+	int r;
+
+	if (session->newborn)
+		return; /* its first stop comes soon */
+	r = leave_prepare(session);
 
 	/* Nobody who could do it stands still, or it died: next tick.  What
 	 * else fails may work then, too, and is better than closed pages. */
@@ -224,7 +231,8 @@ void session_tick(struct session *session)
 {
 	uint64_t start = session_now();
 
-	slice_tick(session);
+	if (!session->newborn)
+		slice_tick(session);
 	if (session->parked)
 		session_serve(session);
 	session->stopped_ns += session_now() - start;

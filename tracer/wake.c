@@ -72,6 +72,11 @@ int wake_install(pid_t program, unsigned tick_ms)
 	return setitimer(ITIMER_REAL, &timer, NULL) < 0 ? -errno : 0;
 }
 
+void wake_orphaned(void)
+{
+	passes_to = 0;
+}
+
 void wake_quiet(void)
 {
 	const struct itimerval off = { 0 };

@@ -18,6 +18,8 @@
  * signal that would end us asks us to leave.
  */
 int wake_install(pid_t program, unsigned tick_ms) _must_check_;
+/* The program has ended: signals are ours now. */
+void wake_orphaned(void);
 void wake_quiet(void); /* no more ticks */
 void wake_restore(void);
 

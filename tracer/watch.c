@@ -159,8 +159,12 @@ int watch_resolve(struct watch *watch, struct process *process,
 	ranges_clear(&watch->refused);
 	if (watch->nspecs == 0)
 		r = finder_default(&finder);
-	for (size_t i = 0; r == 0 && i < watch->nspecs; i++)
+	for (size_t i = 0; r == 0 && i < watch->nspecs; i++) {
 		r = finder_spec(&finder, i);
+		/* Not in this program, or no longer: the others may be. */
+		if (!err && r != -ENOMEM && r != -ESRCH)
+			r = 0;
+	}
 	if (r == 0)
 		r = find_pages(watch, process, guard);
 	if (r == 0)

@@ -250,6 +250,37 @@ static void test_count(void **state)
 	assert_int_equal(value_count("5x", 0, 9, &value), -EINVAL);
 }
 
+static void test_follow(void **state)
+{
+	static const struct {
+		const char *options, *name;
+		enum follow follow;
+		const char *result; /* NULL: refused */
+	} cases[] = {
+		{ "-q", "log", FOLLOW_NONE, "log" },
+		{ "-f", "log", FOLLOW_ONE_LOG, "log" },
+		{ "-ff", "log", FOLLOW_LOG_EACH, "log.%p" },
+		{ "-ff", "a%p", FOLLOW_LOG_EACH, "a%p" },
+		{ "-ff", "a%%p", FOLLOW_LOG_EACH, "a%%p.%p" },
+		{ "-fff", "log", FOLLOW_NONE, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(cli_done) struct cli cli = { 0 };
+		struct error err = { 0 };
+		int r = parse(&cli, CLI_RUN,
+			      LINE("clsrun", cases[i].options, "-o",
+				   cases[i].name, "true"),
+			      &err);
+
+		assert_int_equal(r < 0, !cases[i].result);
+		if (r < 0)
+			continue;
+		assert_int_equal(cli.options.follow, cases[i].follow);
+		assert_string_equal(cli.options.output, cases[i].result);
+	}
+}
+
 static void test_output(void **state)
 {
 	static const struct {
@@ -258,15 +289,16 @@ static void test_output(void **state)
 	} cases[] = {
 		{ "log", "log" },
 		{ "%q{CLS_TEST}.json", "a b.json" },
-		{ "100%%", "100%" },
-		{ "%%q{CLS_TEST}", "%q{CLS_TEST}" },
+		{ "100%%", "100%%" },
+		{ "%%q{CLS_TEST}", "%%q{CLS_TEST}" },
+		{ "a%p.%%", "a%p.%%" },
 		{ "x%q{CLS_TEST}%q{CLS_TEST}", "xa ba b" },
 		{ "%q{CLS_UNSET}", NULL },
 		{ "%q{}", NULL },
 		{ "%q", NULL },
 		{ "%q{CLS_TEST", NULL },
 		{ "%qCLS_TEST", NULL },
-		{ "%p", NULL },
+		{ "%p", "%p" },
 		{ "%n", NULL },
 		{ "log%", NULL },
 		{ "", NULL },
@@ -332,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_output),
 		cmocka_unit_test(test_streams),
 	};

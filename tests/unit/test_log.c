@@ -276,7 +276,7 @@ static void test_a_reader_has_it_after_the_stop(void **state)
 
 	assert_int_equal(pipe(ends), 0);
 	snprintf(path, sizeof(path), "/dev/fd/%d", ends[1]);
-	assert_int_equal(log_open(&log, path, &err), 0);
+	assert_int_equal(log_open(&log, path, NULL, &err), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		buffer_string(&log.buffer, line);
 		log_line(&log);

@@ -107,8 +107,9 @@ struct event_header {
 	double hz;		    /* of sample; else 0 */
 	bool stacks;
 	bool exit_kill;	      /* the target dies with the tracer */
-	const char *syscalls; /* how they are seen: seccomp ptrace */
 	bool survives;	      /* it lives on unharmed if the tracer is killed */
+	const char *syscalls; /* how they are seen: seccomp ptrace */
+	const char *follow;   /* one-log log-each; NULL: children are not */
 };
 
 /* A count in the summary's by_class. */
@@ -116,6 +117,14 @@ struct event_class_count {
 	const char *kind, *name; /* as in the component */
 	const char *op;
 	uint64_t count;
+};
+
+/* One of several processes that are in a log. */
+struct event_process {
+	pid_t pid;
+	uint64_t events;
+	const char *end; /* as in the summary */
+	int status;
 };
 
 struct event_summary {
@@ -138,7 +147,11 @@ struct event_summary {
 	double wall, stopped;	   /* seconds */
 	const char *end;	   /* exited killed detached duration max-events
 				      interrupted reader-gone */
-	int status;		   /* exit status or signal; -1: still runs */
+	/* those of the log, if it may have more than one */
+	const struct event_process *processes;
+	size_t nprocesses;
+	uint64_t processes_left_off;
+	int status; /* exit status or signal; -1: still runs */
 };
 
 struct event_count {

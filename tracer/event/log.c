@@ -8,21 +8,62 @@
 
 enum { PIECE = 64 * 1024 };
 
-int log_open(struct log *log, const char *path, struct error *err)
+bool log_is_numbered(const char *name)
+{
+	while (name && (name = strchr(name, '%'))) {
+		if (name[1] == 'p')
+			return true;
+		name += 1 + (name[1] == '%');
+	}
+	return false;
+}
+
+static char *expand(const char *name, const char *id)
+{
+	struct buffer path = { 0 };
+
+	for (; *name; name++) {
+		bool number = *name == '%' && name[1] == 'p';
+
+		if (number)
+			buffer_string(&path, id);
+		else
+			buffer_char(&path, *name);
+		name += number || (*name == '%' && name[1] == '%');
+	}
+	buffer_char(&path, '\0');
+	if (path.failed)
+		buffer_done(&path);
+	return path.data;
+}
+
+static int open_file(struct log *log, const char *name, const char *id,
+		     struct error *err)
+{
+	_cleanup_(freep) char *path = expand(name, id);
+
+	if (!path)
+		return error_set(err, -ENOMEM, "out of memory");
+	log->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (log->fd < 0)
+		return error_set(err, -errno,
+				 "cannot write the log '%s': %s; choose "
+				 "another with -o",
+				 path, strerror(errno));
+	log->owned = true;
+	return 0;
+}
+
+int log_open(struct log *log, const char *name, const char *id,
+	     struct error *err)
 {
 	struct stat status;
+	int r;
 
 	*log = (struct log){ .fd = STDOUT_FILENO };
-	if (path) {
-		log->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-			       0600);
-		if (log->fd < 0)
-			return error_set(err, -errno,
-					 "cannot write the log '%s': %s; "
-					 "choose another with -o",
-					 path, strerror(errno));
-		log->owned = true;
-	}
+	r = name ? open_file(log, name, id, err) : 0;
+	if (r < 0)
+		return r;
 	if (fstat(log->fd, &status) < 0)
 		return error_set(err, -errno,
 				 "standard output is closed; give a file "

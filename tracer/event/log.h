@@ -25,8 +25,13 @@ struct log {
 	uint64_t insns; /* performed, of all processes that are in it */
 };
 
-/* @path NULL: standard output.  The file is created 0600. */
-int log_open(struct log *log, const char *path, struct error *err) _must_check_;
+/*
+ * @name as in struct options, NULL: standard output; @id is what %p in it
+ * stands for.  The file is created 0600.
+ */
+int log_open(struct log *log, const char *name, const char *id,
+	     struct error *err) _must_check_;
+bool log_is_numbered(const char *name); /* there is a %p in it */
 
 /* A record was appended to log->buffer: write if there is much. */
 void log_line(struct log *log);

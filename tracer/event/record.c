@@ -17,6 +17,7 @@ static void record_options(struct json *json, const struct event_header *header)
 	json_bool(json, "exit_kill", header->exit_kill);
 	json_bool(json, "survives", header->survives);
 	line_text(json, "syscalls", header->syscalls);
+	line_text(json, "follow", header->follow);
 	json_close(json);
 }
 

@@ -62,14 +62,34 @@ static void record_times(struct json *json, const struct event_summary *summary)
 		json_real(json, "overhead", summary->stopped / summary->wall);
 }
 
-static void record_end(struct json *json, const struct event_summary *summary)
+static void record_end(struct json *json, const char *end, int status)
 {
-	bool killed = summary->end && strcmp(summary->end, "killed") == 0;
+	bool killed = end && strcmp(end, "killed") == 0;
 
-	line_text(json, "end", summary->end);
-	if (summary->status >= 0)
-		json_integer(json, killed ? "signal" : "status",
-			     summary->status);
+	line_text(json, "end", end);
+	if (status >= 0)
+		json_integer(json, killed ? "signal" : "status", status);
+}
+
+static void record_processes(struct json *json,
+			     const struct event_summary *summary)
+{
+	if (!summary->nprocesses)
+		return;
+	json_array(json, "processes");
+	for (size_t i = 0; i < summary->nprocesses; i++) {
+		const struct event_process *process = &summary->processes[i];
+
+		json_open(json, NULL);
+		json_integer(json, "pid", process->pid);
+		json_number(json, "events", process->events);
+		record_end(json, process->end, process->status);
+		json_close(json);
+	}
+	json_end(json);
+	if (summary->processes_left_off)
+		json_number(json, "processes_left_off",
+			    summary->processes_left_off);
 }
 
 void record_summary(struct buffer *out, const struct event_summary *summary)
@@ -88,6 +108,7 @@ void record_summary(struct buffer *out, const struct event_summary *summary)
 	record_unseen(&json, summary);
 	record_classes(&json, summary);
 	record_times(&json, summary);
-	record_end(&json, summary);
+	record_processes(&json, summary);
+	record_end(&json, summary->end, summary->status);
 	line_close(&json);
 }

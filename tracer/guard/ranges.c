@@ -140,3 +140,13 @@ int ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end)
 			return r;
 	}
 }
+
+int ranges_join(struct ranges *ranges, const struct ranges *more)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		r = ranges_add(ranges, more->range[i].start, more->range[i].end,
+			       more->range[i].tag);
+	return r;
+}

@@ -31,6 +31,9 @@ int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end,
 int ranges_remove(struct ranges *ranges, uint64_t start,
 		  uint64_t end) _must_check_;
 
+/* Add all of @more. 0 or -ENOMEM. */
+int ranges_join(struct ranges *ranges, const struct ranges *more) _must_check_;
+
 /* The range that holds @addr, or NULL. */
 const struct range *ranges_find(const struct ranges *ranges, uint64_t addr);
 
