@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "tracer/call.h"
+#include "tracer/confined.h"
 #include "tracer/family.h"
 #include "tracer/fault.h"
 #include "tracer/process/survival_layout.h"
@@ -164,6 +165,10 @@ int session_arm(struct session *session, struct thread *injector)
 	if (session->phase != PHASE_ARMED)
 		learn_masks(session->process);
 	process_note_seccomp(session->process);
+	if (session->phase != PHASE_ARMED && confined_any(session->process)) {
+		confined_late(session);
+		return -EAGAIN;
+	}
 	if (r == 0)
 		r = session_inject(session, injector, prepare);
 	if (r == 0)

@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "tracer/confined.h"
 #include "tracer/family.h"
 #include "tracer/fault.h"
 #include "tracer/follow.h"
@@ -140,7 +141,7 @@ static void release_child(struct session *session, pid_t tid,
 	child->survival.address = session->process->survival.address;
 	thread->stop = (struct stop){ .tid = tid, .kind = STOP_INTERRUPT };
 	thread_set_state(thread, THREAD_STOPPED);
-	if (child->scratch.start || pages->count)
+	if ((child->scratch.start || pages->count) && !confined(thread))
 		(void)!clean_child(session, thread, pages);
 	idle_let_go(session, tid);
 }
@@ -331,7 +332,8 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	session->overdue = false;
 	session->armed_once = false;
 	session->self_test = 0;
-	why = unsuitable(process->pid);
+	why = confined(thread) ? "confined itself before (seccomp)"
+			       : unsuitable(process->pid);
 	r = why ? -ENOEXEC : entry_await(session, thread);
 	if (r < 0) {
 		report_warning(session,

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tracer/call.h"
+#include "tracer/confined.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
 #include "tracer/survive.h"
@@ -294,6 +294,9 @@ int call_enter(struct session *session, struct thread *thread,
 	int r = resumed ? 0 : timeout_enter(session, thread, call);
 
 	if (r < 0 || session->phase != PHASE_ARMED)
+		return r;
+	r = confined_enter(session, thread, call);
+	if (r < 0 || session_is_over(session))
 		return r;
 	if (flags & CALL_SIGNALS)
 		note_signals(session, thread, call);

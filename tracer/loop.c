@@ -17,7 +17,7 @@ const char *family_why(const struct session *session)
 	const struct family *family = session->family;
 	const struct options *options = family->options;
 
-	if (session->failure)
+	if (session->failure || session->confined)
 		return "detached";
 	if (wake_leave())
 		return "interrupted";

@@ -119,7 +119,8 @@ struct session {
 	bool armed_once;
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
 	unsigned leave_tries;
-	int failure; /* -errno that ends the session */
+	bool confined; /* nothing may be injected any longer */
+	int failure;   /* -errno that ends the session */
 	const char *failed_at;
 	struct error *err;
 

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are not as others are."""
+
+import os
+import pwd
+
+import harness
+import servers
+from harness import CLSATTACH, CLSRUN, run, running, target, text
+from test_attach import Attaching
+
+
+class Confined(Attaching):
+    """A program whose filter kills it for an mprotect(2), and a tracer that
+    may not suspend filters: one refusal, and the program lives."""
+
+    def setUp(self):
+        super().setUp()
+        self.user = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            self.user = {"user": nobody.pw_uid, "group": nobody.pw_gid,
+                         "extra_groups": []}
+            os.chown(self.directory, nobody.pw_uid, nobody.pw_gid)
+        try:
+            run([CLSRUN, "--version"], **self.user)
+        except PermissionError:
+            self.skipTest("another user cannot reach the build directory")
+
+    def let_go(self, *options):
+        result, log = self.traced([target("filtered")], *options, **self.user)
+        self.assertEqual((0, "400\n"), (result.status, text(result.out)),
+                         text(result.err))
+        self.assertEqual("detached", log.summary["end"])
+        self.assertIn("seccomp", log.of("warning")[-1]["text"])
+
+    def test_while_its_calls_are_seen(self):
+        self.let_go("-w", "watched", "--every")
+
+    def test_while_they_are_not(self):
+        """It does so between two slices."""
+        self.let_go("-w", "map:data", "--sample=1")
+
+    def test_before_we_came(self):
+        path = self.new_log()
+        with running([target("filtered")], **self.user) as process:
+            def filtered():
+                return any(
+                    b"Seccomp:\t2" in open(
+                        "/proc/%d/task/%s/status" % (process.pid, tid),
+                        "rb").read()
+                    for tid in os.listdir("/proc/%d/task" % process.pid))
+            servers.wait_for("a filter", 10, filtered)
+            tracer = run([CLSATTACH, "-w", "watched", "--every", "-o", path,
+                          "-p", str(process.pid)], **self.user)
+            self.assertEqual(125, tracer.status, text(tracer.err))
+            self.assertIn("seccomp", text(tracer.err))
+            out, err = process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual((0, "400\n"), (process.returncode, text(out)),
+                             text(err))
+
+
+if __name__ == "__main__":
+    harness.main()
