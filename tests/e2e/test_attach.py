@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """clsattach goes into a running program and out again, and nothing of it is
-left behind nor was seen inside."""
+left behind nor was seen inside.  CLS_CYCLES says how often test_cycles does: 20
+times if it is not set."""
 
 import functools
 import os
@@ -13,6 +14,11 @@ import unittest
 import harness
 import servers
 from harness import CLSATTACH, Case, running, target, text
+
+
+CYCLES = int(os.environ.get("CLS_CYCLES", "20"))
+# stacks that are mapped and unmapped meanwhile
+STORM_SLACK = 8 * (8 << 20)
 
 
 def may_attach():
@@ -40,6 +46,14 @@ def in_epoll_wait(pid):
         return file.read().startswith("232 ")
 
 
+def comm(tid):
+    try:
+        with open("/proc/%d/comm" % tid) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 class Attaching(Case):
     def setUp(self):
         super().setUp()
@@ -51,8 +65,11 @@ class Attaching(Case):
         with open("/proc/%d/status" % pid) as file:
             self.assertIn("TracerPid:\t0\n", file.read())
         states = harness.thread_states(pid)
-        self.assertEqual([], [s for s in states.values() if s in "tTZX"])
         after = harness.signals(pid)
+        # others may be on their way out
+        known = {tid for tid, _ in before["signals"]}
+        self.assertEqual([], [s for tid, s in states.items()
+                              if s in "tTZX" and tid in known])
         both = set(after) & set(before["signals"])
         self.assertTrue(both)
         self.assertEqual({k: before["signals"][k] for k in both},
@@ -91,6 +108,28 @@ class Hammer(Attaching):
                 self.assert_untouched(process.pid, before)
             self.finish(process)
         self.assertGreater(events, 100)
+
+    def test_cycles(self):
+        """While threads are born and gone all the time."""
+        events = 0
+        with running([target("hammer"), "storm"]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            before = self.look(process.pid, slack=STORM_SLACK)
+            # who creates a thread blocks all signals meanwhile
+            before["signals"] = {
+                (tid, key): value
+                for (tid, key), value in before["signals"].items()
+                if comm(tid) not in ("storm", "")}
+            for _ in range(CYCLES):
+                log = self.attach(process.pid, "-w", "arena", "--every",
+                                  "--duration", "20ms")
+                self.assertEqual("duration", log.summary["end"])
+                events += len(log.accesses)
+                os.unlink(self.path("log%d" % self.logs))
+                self.assert_untouched(process.pid, before)
+            self.finish(process)
+        print("# %d detaches, %d events" % (CYCLES, events), flush=True)
+        self.assertGreater(events, CYCLES)
 
     def test_every_thread_is_seen(self):
         with self.hammering() as process:

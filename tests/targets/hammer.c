@@ -5,12 +5,15 @@
  * Something to attach to.  Four threads hammer a global, each for N rounds,
  * or without N until standard input ends, for which the main thread waits in
  * epoll_wait(2): an interrupted call there is told.  Checks its own result.
+ * With "storm" 200 threads are born and gone each second besides.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "tests/targets/target.h"
@@ -21,11 +24,37 @@ static struct {
 } arena;
 
 static uint64_t rounds; /* 0: until told */
-static volatile int told;
+static volatile int told, named;
 static uint64_t done[4];
 
 static void on_user(int sig)
 {
+}
+
+static void *one_blow(void *argument)
+{
+	__atomic_fetch_add(&arena.shared, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/* Returns how many threads there were. */
+static void *storm(void *argument)
+{
+	enum { AT_ONCE = 4 };
+	pthread_t thread[AT_ONCE];
+	uintptr_t born = 0;
+
+	prctl(PR_SET_NAME, "storm");
+	named = 1;
+	while (!told) {
+		for (int i = 0; i < AT_ONCE; i++, born++)
+			expect(!pthread_create(&thread[i], NULL, one_blow,
+					       NULL));
+		for (int i = 0; i < AT_ONCE; i++)
+			pthread_join(thread[i], NULL);
+		usleep(AT_ONCE * 5000);
+	}
+	return (void *)born;
 }
 
 static void *hammer(void *argument)
@@ -55,12 +84,14 @@ static int wait_for_end(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[4];
+	bool storms = argc > 1 && !strcmp(argv[1], "storm");
+	pthread_t threads[4], stormer;
+	void *born = NULL;
 	int interrupted = 0;
 	uint64_t sum = 0;
 	sigset_t set;
 
-	if (argc > 1)
+	if (argc > 1 && !storms)
 		rounds = strtoull(argv[1], NULL, 10);
 	signal(SIGUSR1, on_user);
 	signal(SIGUSR2, SIG_IGN);
@@ -74,6 +105,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 4; i++)
 		while (!__atomic_load_n(&done[i], __ATOMIC_RELAXED))
 			sched_yield();
+	if (storms)
+		expect(!pthread_create(&stormer, NULL, storm, NULL));
+	while (storms && !named)
+		sched_yield();
 	puts("ready");
 	fflush(stdout);
 	if (!rounds)
@@ -85,7 +120,9 @@ int main(int argc, char **argv)
 		expect(arena.own[i] == done[i]);
 		sum += done[i];
 	}
-	expect(arena.shared == sum && sum > 0);
+	if (storms)
+		pthread_join(stormer, &born);
+	expect(arena.shared == sum + (uintptr_t)born && sum > 0);
 	printf("right, interrupted %d\n", interrupted);
 	return 0;
 }
