@@ -8,6 +8,7 @@
 #include "tracer/fault.h"
 #include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
+#include "tracer/rewrites.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
 
@@ -162,8 +163,10 @@ int session_arm(struct session *session, struct thread *injector)
 		return -EAGAIN;
 	if (session->phase == PHASE_RESTING && faults_pend(session))
 		return first_error(r, -EAGAIN);
-	if (session->phase != PHASE_ARMED)
+	if (session->phase != PHASE_ARMED) {
 		learn_masks(session->process);
+		rewrites_look(session);
+	}
 	process_note_seccomp(session->process);
 	if (session->phase != PHASE_ARMED && confined_any(session->process)) {
 		confined_late(session);

@@ -312,6 +312,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	session->pins = 0;
 	session->rooms = (struct rooms){ 0 };
 	fault_forget(session);
+	session->rewrites = false;
 	resolver_free(session->resolver);
 	session->resolver = NULL;
 	session->world_remaps = 0;

@@ -6,6 +6,7 @@
 #include "tracer/ahead.h"
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
+#include "tracer/rewrites.h"
 #include "tracer/survive.h"
 
 static const struct verdict run = { VERDICT_RUN, 0 };
@@ -191,6 +192,7 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 	if (call.number == SYS_prctl)
 		thread->comm[0] = '\0';
 	session_ahead_after(session, call.number);
+	rewrites_after(session, call.number, result);
 	if (call.number == SYS_rseq)
 		thread->rseq_known = false;
 	if (call.number == SYS_prctl || call.number == SYS_seccomp)

@@ -41,7 +41,7 @@ size_t fault_stable(struct session *session, uint64_t ip)
 {
 	const struct mapping *m = maps_find(session->process->maps, ip);
 
-	if (!m || !(m->prot & PROT_EXEC) ||
+	if (!m || session->rewrites || !(m->prot & PROT_EXEC) ||
 	    !maps_constant(session->process->maps, m))
 		return 0;
 	return m->end - ip;

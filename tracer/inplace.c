@@ -132,12 +132,15 @@ static bool sleeps(pid_t tid)
 	return end && strncmp(end, ") S", 3) == 0;
 }
 
-/* Until its next stop, or it sleeps; a filter may speak up in between. */
-static int await(struct thread *thread, struct stop *stop)
+/*
+ * Until its next stop, or it sleeps; a filter may speak up in between.
+ * @until_asleep: or else it may not have begun yet, on a busy machine.
+ */
+static int await(struct thread *thread, bool until_asleep, struct stop *stop)
 {
 	int r = -EAGAIN;
 
-	for (int i = 0; i < SPINS + NAPS; i++) {
+	for (int i = 0; until_asleep || i < SPINS + NAPS; i++) {
 		r = stop_wait(thread->tid, false, stop);
 		if (r == 0 && stop->kind == STOP_SECCOMP) {
 			r = seccomp_pass(thread->tid, thread->process->filters);
@@ -152,7 +155,7 @@ static int await(struct thread *thread, struct stop *stop)
 		if (i < SPINS)
 			sched_yield();
 		else if (i > SPINS && sleeps(thread->tid))
-			break;
+			return -EAGAIN;
 		else
 			nanosleep(&(struct timespec){ .tv_nsec = NAP }, NULL);
 	}
@@ -160,7 +163,7 @@ static int await(struct thread *thread, struct stop *stop)
 }
 
 /* 1: it stands at the exit; 0: it blocks, or stopped for another reason. */
-int inplace_run(struct thread *thread)
+static int run_or_sleep(struct thread *thread, bool until_asleep)
 {
 	struct stop stop;
 	int r = trace_resume(thread->tid, TRACE_SYSCALL, 0);
@@ -168,7 +171,7 @@ int inplace_run(struct thread *thread)
 	if (r < 0)
 		return r;
 	thread_set_state(thread, THREAD_RUNNING);
-	r = await(thread, &stop);
+	r = await(thread, until_asleep, &stop);
 	if (r == -EAGAIN || r == -EINTR)
 		return 0;
 	if (r == -ECHILD)
@@ -187,6 +190,11 @@ int inplace_run(struct thread *thread)
 	}
 	thread_set_state(thread, THREAD_PARKED);
 	return 0;
+}
+
+int inplace_run(struct thread *thread)
+{
+	return run_or_sleep(thread, false);
 }
 
 static int pin(struct session *session, struct inflight *inflight)
@@ -296,7 +304,8 @@ int inplace_enter(struct session *session, struct thread *thread,
 				      ? syscall_name(call->number)
 				      : "an unknown system call");
 	if (!is_exec(call->number)) {
-		r = inplace_run(thread);
+		/* The kernel has seen the word of a futex when it sleeps. */
+		r = run_or_sleep(thread, plan->flags & CALL_FUTEX);
 		return r == 0 ? blocks(session, inflight) : r;
 	}
 	/* An exec waits for the other threads to end: they must not be held. */

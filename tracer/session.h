@@ -101,6 +101,7 @@ struct session {
 	bool ahead_barred;     /* the program would notice */
 	bool shadow_stack;     /* it has one; holds as long */
 	struct table decoded;  /* ip -> struct decoded */
+	bool rewrites;	       /* it may write its code, and nobody tells */
 	uint64_t decoded_remaps; /* process->remaps that it holds for */
 
 	struct log *log;    /* of the family, or its own: */

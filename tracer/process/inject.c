@@ -97,8 +97,11 @@ static int run_to_call(struct thread *thread)
 	return inject_run(thread, TRACE_SYSCALL, at_call, NULL);
 }
 
-/* Look for "syscall" in what the process may execute: the vDSO has one. */
-static int find_syscall(struct process *process)
+/*
+ * Look for "syscall" in what the process may execute.  In its own code it may
+ * lie on a page that we forbid to execute (entry.c); the vDSO has one, too.
+ */
+static int find_syscall(struct process *process, bool vdso)
 {
 	uint8_t bytes[8192];
 	int r = process_remap(process);
@@ -106,13 +109,12 @@ static int find_syscall(struct process *process)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < process->maps->count; i++) {
-		/* From the end: the vDSO lies high. */
-		const struct mapping *m =
-			&process->maps->mapping[process->maps->count - 1 - i];
+		const struct mapping *m = &process->maps->mapping[i];
 		size_t size = min_u64(sizeof(bytes), m->end - m->start);
 		uint8_t *at;
 
 		if (!(m->prot & PROT_EXEC) || m->start >> 47 ||
+		    (strcmp(m->path, "[vdso]") == 0) != vdso ||
 		    mem_read(process->mem, m->start, bytes, size) < 0)
 			continue;
 		at = memmem(bytes, size, "\x0f\x05", 2);
@@ -157,7 +159,9 @@ int inject_begin(struct injection *injection, struct thread *thread)
 				     thread->process->options |
 					     TRACE_SUSPEND_SECCOMP);
 	if (r == 0 && !thread->process->syscall_insn)
-		r = find_syscall(thread->process);
+		r = find_syscall(thread->process, true);
+	if (r == -ENOENT)
+		r = find_syscall(thread->process, false);
 	if (r == 0)
 		r = trace_get_regs(thread->tid, &injection->saved);
 	if (r == 0)
