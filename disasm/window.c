@@ -191,24 +191,17 @@ static unsigned next(const struct window *window, unsigned at, bool stored)
 	return PAGE;
 }
 
-/* The last stored byte's end. */
-static unsigned stored_end(const struct window *window)
-{
-	unsigned i = ARRAY_SIZE(window->stored);
-
-	while (i && !window->stored[i - 1])
-		i--;
-	return i ? i * 64 - (unsigned)__builtin_clzll(window->stored[i - 1])
-		 : 0;
-}
-
+/*
+ * Only what was stored: another process may have written to what lies between
+ * (process_vm_writev(2)).
+ */
 static int flush(struct windows *windows, struct window *window)
 {
-	unsigned at = next(window, 0, true), last = stored_end(window);
+	unsigned at = next(window, 0, true);
 	int result = 0;
 
-	while (at < last) {
-		unsigned end = windows->alone ? last : next(window, at, false);
+	while (at < PAGE) {
+		unsigned end = next(window, at, false);
 
 		result = first_error(result, windows->store(windows->context,
 							    window->addr + at,

@@ -43,8 +43,6 @@ struct windows {
 	void (*stored)(void *context, uint64_t addr, const void *bytes,
 		       size_t size);
 
-	bool alone;	   /* nobody else writes there: bytes between two that
-			      were stored may be written, too */
 	bool watched_only; /* pages without WINDOW_WATCHED are refused */
 	bool watched;	   /* one with it was touched; the caller clears it */
 	bool written;	   /* something was stored; likewise */

@@ -329,7 +329,6 @@ int session_ahead(struct session *session, struct thread *thread,
 	session->windows->load = load;
 	session->windows->store = store;
 	session->windows->stored = stored;
-	session->windows->alone = is_alone(session);
 	running.deadline = session_now() + SPELL_NS;
 	accesses = run(&running, cpu, changed);
 
