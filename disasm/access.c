@@ -269,6 +269,20 @@ unsigned access_of(const struct insn *insn, const struct user_regs_struct *regs,
 	}
 }
 
+bool access_writes(const struct insn *insn, const struct user_regs_struct *regs,
+		   uint64_t addr)
+{
+	struct access access[ACCESS_MAX];
+	unsigned n = access_of(insn, regs, access);
+
+	for (unsigned i = 0; i < n; i++)
+		if (access[i].op & ACCESS_WRITE &&
+		    addr - access[i].addr < access[i].size)
+			return true;
+	/* Without an address where lanes tell it, or the size is not known. */
+	return insn->op & ACCESS_WRITE;
+}
+
 const char *access_name(uint8_t op)
 {
 	static const char *const names[] = { "", "read", "write", "rw" };

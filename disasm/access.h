@@ -53,5 +53,9 @@ unsigned access_candidates(const struct insn *insn,
 			   const struct user_regs_struct *regs,
 			   uint64_t ret[3]);
 
+/* Does @insn, with these registers, write to the byte at @addr? */
+bool access_writes(const struct insn *insn, const struct user_regs_struct *regs,
+		   uint64_t addr);
+
 /* "read", "write" or "rw". */
 const char *access_name(uint8_t op);

@@ -190,9 +190,10 @@ static int perform(struct session *session, struct thread *thread,
  * thread tries again.  It is the program's own if its rights forbid it.
  */
 static int try_again(struct session *session, const struct decoded *decoded,
-		     uint64_t addr)
+		     const struct user_regs_struct *regs, uint64_t addr)
 {
-	bool writes = decoded->result == 0 && decoded->insn.op & ACCESS_WRITE;
+	bool writes = decoded->result == 0 &&
+		      access_writes(&decoded->insn, regs, addr);
 
 	if (guard_prot(&session->guard, addr) < 0)
 		session->process->maps_stale = true;
@@ -251,7 +252,7 @@ int session_fault(struct session *session, struct thread *thread,
 	if (guard_was_closed(&session->guard, regs.rip) || addr == regs.rip)
 		return FAULT_THEIRS;
 	if (!ranges_find(&session->guard.closed, addr)) {
-		r = try_again(session, decoded, addr);
+		r = try_again(session, decoded, &regs, addr);
 		return r == FAULT_OURS
 			       ? session_unforce(session, thread, SIGSEGV)
 			       : r;
