@@ -210,6 +210,13 @@ static int set_survive(struct cli *cli, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_kill(struct cli *cli, const char *argument, struct error *err)
+{
+	cli->options.survive = false;
+	cli->options.exit_kill = true;
+	return 0;
+}
+
 static int set_quiet(struct cli *cli, const char *argument, struct error *err)
 {
 	cli->options.verbose--;
@@ -265,7 +272,9 @@ const struct choice choices[] = {
 	{ "duration", 0, required_argument, BOTH, " T",
 	  "stop tracing after T: seconds, or with ms, s, m, h", set_duration },
 	{ "survive", 0, no_argument, BOTH, "",
-	  "let it live if we are killed (without run-ahead)", set_survive },
+	  "let it live if the tracer is killed (no run-ahead)", set_survive },
+	{ "kill-on-exit", 0, no_argument, CLI_ATTACH, "",
+	  "kill the process if we are killed", set_kill },
 	{ NULL, 'q', no_argument, BOTH, "", "say less on standard error",
 	  set_quiet },
 	{ NULL, 'v', no_argument, BOTH, "", "say more", set_verbose },

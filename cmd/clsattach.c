@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/warden.h"
 
 /* Not an error: the tracing is complete.  But nobody asked it to end. */
 static void say_ended(const struct cli *cli, int status)
@@ -29,6 +31,14 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		return r;
 
+	/* Undivided the tracer sees that it is asked to trace itself. */
+	r = cli.pid == getpid() ? WARDEN_TRACER
+				: warden_divide(cli.options.exit_kill, &err);
+	if (r != WARDEN_TRACER) {
+		if (err.text[0])
+			cli_say(&cli, "%s", err.text);
+		return r;
+	}
 	r = tracer_attach(&cli.options, cli.pid, &outcome, &err);
 	if (r) {
 		cli_say(&cli, "%s", err.text);

@@ -81,7 +81,9 @@ void report_header(struct session *session)
 		.hz = session->policy == POLICY_SAMPLE ? session->hz : 0,
 		.stacks = options->stacks,
 		.exit_kill = options->exit_kill,
-		.survives = session->survives,
+		.survives = session->survives ||
+			    (!session->run && !options->exit_kill &&
+			     !options->survive),
 		.syscalls = seccomp_way(session),
 		.follow = follow_name(options->follow),
 	};

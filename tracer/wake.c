@@ -50,6 +50,13 @@ static int handle(int signal, struct sigaction *old)
 	return sigaction(signal, &action, NULL) < 0 ? -errno : 0;
 }
 
+void wake_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+		sigaddset(ret, handled[i]);
+}
+
 int wake_install(pid_t program, unsigned tick_ms)
 {
 	const struct itimerval timer = {
@@ -60,13 +67,12 @@ int wake_install(pid_t program, unsigned tick_ms)
 
 	passes_to = program;
 	leave = tick = 0;
-	sigemptyset(&set);
+	wake_signals(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
 		int r = handle(handled[i], &before[i]);
 
 		if (r < 0)
 			return r;
-		sigaddset(&set, handled[i]);
 	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	return setitimer(ITIMER_REAL, &timer, NULL) < 0 ? -errno : 0;

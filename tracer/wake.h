@@ -8,6 +8,7 @@
  * target is silent.  What a user sends is noted, or passed on to the program.
  */
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/macro.h"
@@ -20,6 +21,8 @@
 int wake_install(pid_t program, unsigned tick_ms) _must_check_;
 /* The program has ended: signals are ours now. */
 void wake_orphaned(void);
+/* Those that ask us to leave, or are passed on. */
+void wake_signals(sigset_t *ret);
 void wake_quiet(void); /* no more ticks */
 void wake_restore(void);
 

@@ -1,83 +1,334 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program lives on, and does what it would have done, when its tracer is
-killed at any moment.  CLS_KILLS says how often each test kills: 20 times if it
-is not set."""
+"""A program lives on, and does what it would have done, when clsattach is
+killed at any moment, and with --survive when its tracer proper is.
 
+    test_survive.py [--kills N] [WORD]...
+
+Each test kills N times, 5 times if that is not given."""
+
+import contextlib
 import os
 import random
+import re
+import shutil
+import sys
 import time
+import unittest
 
 import harness
 import servers
 from harness import CLSATTACH, CLSRUN, running, target, text
 from test_attach import Attaching
 
-KILLS = int(os.environ.get("CLS_KILLS", "20"))
-TRAPS = 100
+KILLS = 5
+TRAPS = 20
+PIECE = 1 << 20
+SPELL = 0.03  # seconds from the last trap that is waited for to the kill
 
 
-def traps(path):
-    """How many accesses the log has by now."""
+def log_has(path, word, count=1, end=False):
+    """Does the log's beginning (or end), as it is by now, hold @word so
+    often?  Run ahead it grows by some 100 MB a second."""
     try:
         with open(path, "rb") as file:
-            return file.read().count(b'"type":"access"')
-    except FileNotFoundError:
-        return 0
-
-
-def armed(path):
-    try:
-        with open(path, "rb") as file:
-            return b'"type":"armed"' in file.read()
+            if end:
+                file.seek(max(os.path.getsize(path) - PIECE, 0))
+            return file.read(PIECE).count(word) >= count
     except FileNotFoundError:
         return False
 
 
+def armed(path):
+    return log_has(path, b'"type":"armed"')
+
+
 def wait_for_traps(path, count):
-    servers.wait_for("%d traps" % count, 60, lambda: traps(path) >= count)
+    servers.wait_for("%d traps" % count, 60, lambda: log_has(
+        path, b'"type":"access"', count))
 
 
-class Killed(Attaching):
-    def kill_once(self, mode, threads, rounds, *options):
+def tracer_of(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return int(re.search(r"^TracerPid:\t(\d+)$", file.read(), re.M)[1])
+
+
+class Killing(Attaching):
+    def begin(self, process):
+        self.assertEqual(b"ready\n", process.stdout.readline())
+
+    def go(self, process, path):
+        """The program works, and was seen to."""
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        wait_for_traps(path, TRAPS)
+
+    def kill(self, process, tracer):
+        tracer.kill()
+        tracer.wait()
+
+    def kill_once(self, argv, options, spell):
         """One program, one tracer, one kill: how the program ended."""
         path = self.new_log()
-        argv = [target("survive"), mode, str(threads), str(rounds)]
         with running(argv) as process:
-            self.assertEqual(b"ready\n", process.stdout.readline())
-            with running([CLSATTACH, "-w", "arena", "--every", "--survive",
-                          "-o", path, *options, "-p", str(process.pid)]) as tracer:
+            self.begin(process)
+            with running([CLSATTACH, "-o", path, *options, "-p",
+                          str(process.pid)]) as tracer:
                 servers.wait_for("armed", 20, lambda: armed(path))
-                process.stdin.write(b"x")
-                process.stdin.flush()
-                wait_for_traps(path, TRAPS)
-                time.sleep(random.random() * 0.03)
+                self.go(process, path)
+                time.sleep(random.random() * spell)
                 self.assertIsNone(tracer.poll(), "ended before the kill")
-                tracer.kill()
-                tracer.wait()
+                self.kill(process, tracer)
             out, err = process.communicate(b"", harness.TIMEOUT)
+            self.look_at(path)
             os.unlink(path)
             return process.returncode, text(out) + text(err)
 
-    def kill_many(self, *arguments):
+    def look_at(self, path):
+        pass
+
+    def kill_many(self, argv, options=(), out="right\n", spell=SPELL):
         ends = {}
         for _ in range(KILLS):
-            end = self.kill_once(*arguments)
+            end = self.kill_once(argv, options, spell)
             ends[end] = ends.get(end, 0) + 1
-        print("# %s: %s" % (" ".join(map(str, arguments)), ends), flush=True)
-        self.assertEqual({(0, "right\n"): KILLS}, ends)
+        print("# killed %d times: %s" % (KILLS, ends), flush=True)
+        self.assertEqual({(0, out): KILLS}, ends)
+
+    def survive(self, mode, threads, rounds, *options):
+        self.kill_many([target("survive"), mode, str(threads), str(rounds)],
+                       ["-w", "arena", "--every", *options])
+
+
+class Killed(Killing):
+    """What is killed is the process that was started as clsattach."""
 
     def test_one_thread(self):
-        self.kill_many("plain", 1, 1000000)
+        self.survive("plain", 1, 1000000, "--no-run-ahead")
 
     def test_four_threads(self):
-        self.kill_many("plain", 4, 300000)
+        self.survive("plain", 4, 300000, "--no-run-ahead")
 
     def test_own_handler(self):
-        self.kill_many("handler", 1, 1000000)
+        self.survive("handler", 1, 1000000)
 
     def test_own_handler_four_threads(self):
-        self.kill_many("handler", 4, 300000)
+        self.survive("handler", 4, 300000)
+
+    def test_blocked(self):
+        self.survive("blocked", 1, 2000000)
+
+    def test_blocked_four_threads(self):
+        self.survive("blocked", 4, 300000)
+
+    def test_in_a_call(self):
+        self.survive("read", 1, 50000)
+
+    def test_in_a_call_four_threads(self):
+        self.survive("read", 4, 20000)
+
+
+class RunAhead(Killing):
+    def look_at(self, path):
+        self.assertTrue(log_has(path, b'"how":"run_ahead"'))
+
+    def test_one_thread(self):
+        self.survive("plain", 1, 2000000)
+
+    def test_four_threads(self):
+        self.survive("plain", 4, 300000)
+
+
+JAVA = """
+import java.util.*;
+
+public class Survive {
+    static long part(int me) {
+        HashMap<Integer, long[]> map = new HashMap<>();
+        for (int i = 0; i < 600000; i++) {
+            long[] cell = map.computeIfAbsent(i % 5000, k -> new long[4]);
+            cell[i & 3] += (long) i * (me + 1);
+            if (i % 1000 == 0)
+                map.remove(i % 5000);
+        }
+        long sum = 0;
+        for (long[] cell : map.values())
+            sum = sum * 31 + Arrays.hashCode(cell);
+        return sum;
+    }
+
+    public static void main(String[] args) throws Exception {
+        System.out.println("ready");
+        System.in.read();
+        long[] sums = new long[4];
+        Thread[] threads = new Thread[4];
+        for (int i = 0; i < 4; i++) {
+            int me = i;
+            threads[i] = new Thread(() -> sums[me] = part(me));
+            threads[i].start();
+        }
+        for (Thread thread : threads)
+            thread.join();
+        String text = null;
+        try {
+            text.length();
+        } catch (NullPointerException e) {
+            System.out.println(Arrays.toString(sums));
+        }
+    }
+}
+"""
+
+PYTHON = """
+import hashlib, sys, threading
+print("ready", flush=True)
+sys.stdin.read(1)
+
+def part(me, sums):
+    cells, digest = {}, hashlib.sha256()
+    for i in range(60000):
+        cells[i % 977] = cells.get(i % 977, 0) + i * (me + 1)
+        if i % 100 == 0:
+            digest.update(repr(sorted(cells.items())[:9]).encode())
+    sums[me] = digest.hexdigest()
+
+sums = [None] * 2
+threads = [threading.Thread(target=part, args=(i, sums)) for i in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(sums)
+"""
+
+
+class Interpreters(Killing):
+    """All of their memory, as it is watched by default."""
+
+    def bare(self, argv):
+        result = harness.run(argv, b"x")
+        self.assertEqual(0, result.status, text(result.err))
+        return text(result.out).partition("ready\n")[2]
+
+    def test_python(self):
+        argv = [sys.executable, "-c", PYTHON]
+        self.kill_many(argv, ["--sample=20"], self.bare(argv), 0.5)
+
+    @unittest.skipUnless(shutil.which("javac"), "no javac")
+    def test_java(self):
+        source = self.path("Survive.java")
+        with open(source, "w") as file:
+            file.write(JAVA)
+        harness.run(["javac", source])
+        argv = ["java", "-cp", self.directory, "Survive"]
+        self.kill_many(argv, ["--sample=20"], self.bare(argv), 0.5)
+
+
+class TracerKilled(Killing):
+    """What is killed is the tracer proper, and --survive was given."""
+
+    def kill(self, process, tracer):
+        os.kill(tracer_of(process.pid), 9)
+        _, err = tracer.communicate(timeout=20)
+        self.assertIn("tracer was killed", text(err))
+
+    def test_one_thread(self):
+        self.survive("plain", 1, 1000000, "--survive")
+
+    def test_four_threads(self):
+        self.survive("plain", 4, 300000, "--survive")
+
+    def test_own_handler(self):
+        self.survive("handler", 1, 1000000, "--survive")
+
+    def test_own_handler_four_threads(self):
+        self.survive("handler", 4, 300000, "--survive")
+
+
+class Warden(Killing):
+    """The process that is clsattach to people, and the one that traces."""
+
+    def attached(self, process, path, *options):
+        return running([CLSATTACH, "-w", "arena", "--every", "-o", path,
+                        *options, "-p", str(process.pid)])
+
+    @contextlib.contextmanager
+    def working(self):
+        with running([target("survive"), "plain", "1",
+                      "1000000000"]) as process:
+            self.begin(process)
+            yield process
+
+    def test_leaves_nothing(self):
+        """The log is whole, and the program as it was."""
+        path = self.new_log()
+        with self.working() as process:
+            before = self.look(process.pid)
+            with self.attached(process, path) as tracer:
+                servers.wait_for("armed", 20, lambda: armed(path))
+                self.go(process, path)
+                tracer.kill()
+                servers.wait_for("the end", 20, lambda: log_has(
+                    path, b'"type":"summary"', end=True))
+                servers.wait_for("freedom", 20,
+                                 lambda: not tracer_of(process.pid))
+            self.assert_untouched(process.pid, before)
+            self.assertEqual("interrupted", self.read_log(path).summary["end"])
+            process.terminate()
+            self.assertEqual(b"right\n", process.communicate()[0])
+
+    def test_kill_on_exit(self):
+        path = self.new_log()
+        with self.working() as process:
+            with self.attached(process, path, "--kill-on-exit") as tracer:
+                servers.wait_for("armed", 20, lambda: armed(path))
+                tracer.kill()
+                self.assertEqual(-9, process.wait(20))
+
+    def test_kills_meant_for_it(self):
+        """Neither by group, nor by name, nor for memory goes the tracer."""
+        path = self.new_log()
+        with self.working() as process:
+            with self.attached(process, path) as tracer:
+                servers.wait_for("armed", 20, lambda: armed(path))
+                proper = tracer_of(process.pid)
+                self.assertNotEqual(tracer.pid, proper)
+                self.assertNotEqual(os.getsid(tracer.pid), os.getsid(proper))
+                with open("/proc/%d/comm" % proper) as file:
+                    self.assertNotIn("clsattach", file.read())
+                score = {}
+                for pid in (tracer.pid, proper):
+                    with open("/proc/%d/oom_score_adj" % pid) as file:
+                        score[pid] = int(file.read())
+                self.assertEqual(1000, score[tracer.pid])
+                self.assertLess(score[proper], 1000)
+                os.killpg(tracer.pid, 9)
+                servers.wait_for("freedom", 20,
+                                 lambda: not tracer_of(process.pid))
+            self.assertIsNone(process.poll())
+
+    def test_a_full_disk(self):
+        with self.working() as process:
+            before = self.look(process.pid)
+            with self.attached(process, "/dev/full") as tracer:
+                process.stdin.write(b"x")
+                process.stdin.flush()
+                _, err = tracer.communicate(timeout=20)
+                self.assertEqual(125, tracer.returncode)
+                self.assertIn("No space", text(err))
+            self.assert_untouched(process.pid, before)
+
+    def test_a_closed_pipe(self):
+        with self.working() as process:
+            before = self.look(process.pid)
+            with running([CLSATTACH, "-w", "arena", "--every", "-p",
+                          str(process.pid)]) as tracer:
+                self.assertIn(b"header", tracer.stdout.readline())
+                tracer.stdout.close()
+                process.stdin.write(b"x")
+                process.stdin.flush()
+                tracer.wait(20)
+            self.assert_untouched(process.pid, before)
 
 
 class Let(Attaching):
@@ -150,5 +401,14 @@ class Let(Attaching):
                          self.killed([*argv, "300000"], ["--survive"]))
 
 
+def main():
+    global KILLS
+    words = sys.argv[1:]
+    if words[:1] == ["--kills"]:
+        KILLS = int(words[1])
+        words = words[2:]
+    harness.main(words)
+
+
 if __name__ == "__main__":
-    harness.main()
+    main()
