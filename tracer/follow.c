@@ -74,7 +74,7 @@ static int copy_session(struct session *child, struct session *parent)
 	child->phase = parent->phase;
 	child->survives = parent->survives;
 	child->slice_ns = parent->slice_ns;
-	child->began_slice_ns = parent->began_slice_ns;
+	child->arming_ns = parent->arming_ns;
 	child->rest_ns = parent->rest_ns;
 	child->rescan_ns = parent->rescan_ns;
 	child->self_test = parent->self_test;

@@ -127,7 +127,7 @@ struct session {
 
 	uint64_t began_ns, stopped_ns; /* monotonic */
 	uint64_t slice_ns, rest_ns;    /* when they end */
-	uint64_t began_slice_ns;       /* 0: not under way */
+	uint64_t arming_ns;	       /* that the slice took to begin */
 	uint64_t rescan_ns;
 	uint64_t slice_events;
 	bool overdue; /* the slice ends when a thread comes to a stop */

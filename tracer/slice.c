@@ -4,7 +4,7 @@
 #include "tracer/slice.h"
 
 enum {
-	SLICE_MS = 40,	     /* of a broad watch, at most */
+	SLICE_NS = 40000000, /* of a broad watch, at most */
 	SLICE_EVENTS = 1000, /* and so many events */
 	RESCAN_MS = 200,     /* for newborn objects */
 	MS = 1000000,	     /* in ns */
@@ -30,13 +30,11 @@ static void note(struct session *session, int r)
 /*
  * To close and to open many pages of many threads may take longer than the
  * time from slice to slice: then the program would not come forward.  It runs
- * freely, or at its own pace, for as long as that took.
+ * freely, or at its own pace, for as long as that took, @spent.
  */
-static void grant_rest(struct session *session, uint64_t began)
+static void grant_rest(struct session *session, uint64_t spent)
 {
-	uint64_t now = session_now();
-
-	session->rest_ns = max_u64(session->rest_ns, now + (now - began));
+	session->rest_ns = max_u64(session->rest_ns, session_now() + spent);
 }
 
 static void begin(struct session *session, uint64_t now)
@@ -48,14 +46,16 @@ static void begin(struct session *session, uint64_t now)
 		return;
 	session->counts.slices++;
 	session->slice_events = 0;
-	session->began_slice_ns = now;
-	session->slice_ns = session_now() + SLICE_MS * UINT64_C(1) * MS;
+	session->arming_ns = session_now() - now;
+	session->slice_ns = session_now() + SLICE_NS;
 	session->rest_ns = now + (uint64_t)(1e9 / session->hz);
-	grant_rest(session, now);
+	grant_rest(session, session->arming_ns);
 }
 
 void slice_end(struct session *session)
 {
+	uint64_t now = session_now(), left = session->slice_ns;
+	uint64_t slice = SLICE_NS - (left > now ? left - now : 0);
 	int r = session_disarm(session);
 
 	note(session, r);
@@ -63,10 +63,9 @@ void slice_end(struct session *session)
 	if (r < 0)
 		return;
 	session->phase = PHASE_RESTING;
-	/* The first one after an exec is not begun here. */
-	if (session->began_slice_ns)
-		grant_rest(session, session->began_slice_ns);
-	session->began_slice_ns = 0;
+	/* What it slept beyond the slice took nothing from it. */
+	grant_rest(session, session->arming_ns + slice + session_now() - now);
+	session->arming_ns = 0;
 }
 
 static void sample(struct session *session, uint64_t now)

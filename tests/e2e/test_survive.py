@@ -186,7 +186,7 @@ sys.stdin.read(1)
 
 def part(me, sums):
     cells, digest = {}, hashlib.sha256()
-    for i in range(60000):
+    for i in range(1500000):
         cells[i % 977] = cells.get(i % 977, 0) + i * (me + 1)
         if i % 100 == 0:
             digest.update(repr(sorted(cells.items())[:9]).encode())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch: map:anon */
+/* watch: map:heap */
 /* options: --sample=50 */
 /*
  * Sixteen threads, most of which sleep most of the time, touch memory that is

@@ -202,7 +202,7 @@ static void test_help(void **state)
 			if (strlen(line) > 80)
 				fail_msg("too wide: %s", line);
 		}
-		assert_in_range(lines, 18, 24);
+		assert_in_range(lines, 18, 32);
 	}
 }
 
