@@ -11,6 +11,7 @@
 #include "tracer/rewrites.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
+#include "tracer/userfault.h"
 
 /* Is one of the pinned (open for a call that blocks) pages here? */
 static int drop_pinned(const struct session *session, struct ranges *pages)
@@ -107,6 +108,8 @@ static int resolve(struct session *session)
 	if (r == 0)
 		r = refuse_threads(&session->watch, session->process);
 	if (r == 0)
+		r = userfault_refuse(session);
+	if (r == 0)
 		r = watch_resolve(&session->watch, session->process,
 				  &session->guard, session->resolver, err);
 	if (r < 0 && err && !err->text[0])
@@ -166,6 +169,7 @@ int session_arm(struct session *session, struct thread *injector)
 	if (session->phase != PHASE_ARMED) {
 		learn_masks(session->process);
 		rewrites_look(session);
+		userfault_look(session);
 	}
 	process_note_seccomp(session->process);
 	if (session->phase != PHASE_ARMED && confined_any(session->process)) {

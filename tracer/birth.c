@@ -17,6 +17,7 @@
 #include "tracer/refuse.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
+#include "tracer/userfault.h"
 
 static const struct verdict run = { VERDICT_RUN, 0 };
 static const struct verdict gone = { VERDICT_GONE, 0 };
@@ -313,6 +314,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	session->rooms = (struct rooms){ 0 };
 	fault_forget(session);
 	session->rewrites = false;
+	userfault_forget(session);
 	resolver_free(session->resolver);
 	session->resolver = NULL;
 	session->world_remaps = 0;

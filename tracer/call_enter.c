@@ -10,6 +10,7 @@
 #include "tracer/refuse.h"
 #include "tracer/survive.h"
 #include "tracer/uring.h"
+#include "tracer/userfault.h"
 
 enum { LOCKS_MAX = 2048 /* ROBUST_LIST_LIMIT of the kernel */ };
 
@@ -301,6 +302,9 @@ int call_enter(struct session *session, struct thread *thread,
 	if (flags & CALL_SIGNALS)
 		note_signals(session, thread, call);
 	r = survive_enter(session, thread, call->number, call->args[0]);
+	if (r < 0)
+		return r;
+	r = userfault_enter(session, thread, call);
 	if (r < 0)
 		return r;
 	if (flags & CALL_MAPS) {

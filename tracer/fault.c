@@ -8,6 +8,7 @@
 #include "tracer/process/mem.h"
 #include "tracer/process/rseq.h"
 #include "tracer/refuse.h"
+#include "tracer/userfault.h"
 #include "tracer/vector.h"
 
 enum {
@@ -279,6 +280,10 @@ int session_fault(struct session *session, struct thread *thread,
 		if (r != EXECUTE_STEP)
 			return r;
 	}
+	if (decoded->result == 0 &&
+	    userfault_touches(session, &decoded->insn, &regs))
+		return session_refuse(session, thread, addr, addr + 1,
+				      REFUSED_USERFAULT);
 	return session_step(session, thread,
 			    decoded->result == 0 ? &decoded->insn : NULL, info,
 			    &regs);

@@ -137,6 +137,7 @@ void session_free(struct session *session)
 	guard_done(&session->guard);
 	ranges_done(&session->pinned);
 	ranges_done(&session->reclose);
+	ranges_done(&session->registered);
 	process_free(session->process);
 	closep(&session->exec_failed);
 	follow_newborn_free(session->newborn);

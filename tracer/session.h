@@ -102,7 +102,9 @@ struct session {
 	bool shadow_stack;     /* it has one; holds as long */
 	struct table decoded;  /* ip -> struct decoded */
 	bool rewrites;	       /* it may write its code, and nobody tells */
-	uint64_t decoded_remaps; /* process->remaps that it holds for */
+	bool userfaults;       /* it has, or had, a userfaultfd */
+	struct ranges registered; /* with that, when last looked; tag 0 */
+	uint64_t decoded_remaps;  /* process->remaps that it holds for */
 
 	struct log *log;    /* of the family, or its own: */
 	struct log own_log; /* under -ff */

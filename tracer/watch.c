@@ -21,6 +21,7 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_READ_ONLY] = "not accessible in that way anyhow",
 		[REFUSED_ASYNC] = "buffer of asynchronous I/O",
 		[REFUSED_OURS] = "memory of cls itself",
+		[REFUSED_USERFAULT] = "registered with a userfaultfd",
 		[REFUSED_KERNEL] = "the kernel refused mprotect",
 	};
 

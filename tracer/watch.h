@@ -26,9 +26,10 @@ enum refusal {
 	REFUSED_TID,
 	REFUSED_EXECUTABLE,
 	REFUSED_READ_ONLY,
-	REFUSED_KERNEL, /* mprotect said no */
-	REFUSED_ASYNC,	/* buffers of asynchronous I/O */
-	REFUSED_OURS,	/* our own memory in the target */
+	REFUSED_KERNEL,	   /* mprotect said no */
+	REFUSED_ASYNC,	   /* buffers of asynchronous I/O */
+	REFUSED_OURS,	   /* our own memory in the target */
+	REFUSED_USERFAULT, /* the program provides its pages itself */
 	REFUSED_KINDS,
 };
 

@@ -61,5 +61,29 @@ class Confined(Attaching):
                              text(err))
 
 
+class Userfaults(Attaching):
+    """Memory whose pages the program provides: refused by name."""
+
+    WATCH = ["-w", "array", "-w", "hole", "--every"]
+    REASON = "registered with a userfaultfd"
+
+    def test_while_it_registers(self):
+        result, log = self.traced([target("userfault")], *self.WATCH)
+        self.assertEqual((0, b""), (result.status, result.err))
+        self.assertEqual([self.REASON] * 2,
+                         [closed["reason"] for closed in log.of("closed")])
+
+    def test_before_we_came(self):
+        with running([target("userfault"), "wait"]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            log = self.attach(process.pid, *self.WATCH, "--duration", "0.3")
+            out, err = process.communicate(b"\n", harness.TIMEOUT)
+        self.assertEqual((0, "1828\n12\n"), (process.returncode, text(out)),
+                         text(err))
+        ranges = {r["watch"]: r.get("refused")
+                  for r in log.of("armed")[0]["ranges"]}
+        self.assertEqual({"array": None, "hole": self.REASON}, ranges)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <linux/blkzoned.h>
 #include <linux/fs.h>
+#include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 
 #include "tracer/guard/special.h"
@@ -83,6 +84,14 @@ static const struct rule_command named[] = {
 	{ BLKZEROOUT, { IN(2, 16) } },
 	{ FIFREEZE, { { 0 } } },
 	{ FITHAW, { { 0 } } },
+	/* Their ranges are not touched: even to look would fill them. */
+	{ UFFDIO_API, { BOTH(2, sizeof(struct uffdio_api)) } },
+	{ UFFDIO_REGISTER, { BOTH(2, sizeof(struct uffdio_register)) } },
+	{ UFFDIO_UNREGISTER, { IN(2, sizeof(struct uffdio_range)) } },
+	{ UFFDIO_WAKE, { IN(2, sizeof(struct uffdio_range)) } },
+	{ UFFDIO_ZEROPAGE, { BOTH(2, sizeof(struct uffdio_zeropage)) } },
+	{ UFFDIO_WRITEPROTECT, { IN(2, sizeof(struct uffdio_writeprotect)) } },
+	{ UFFDIO_CONTINUE, { BOTH(2, sizeof(struct uffdio_continue)) } },
 	/* Encoded as a pointer to an int, but the argument is a number. */
 	{ FICLONE, { { 0 } } },
 	/* Encoded as a pointer to a pointer, but it is the text itself. */
@@ -159,6 +168,26 @@ static bool add_interface(struct planner *planner, uint32_t number)
 	return true;
 }
 
+/* Pages that a userfaultfd is given: what is copied, not where to. */
+static bool add_userfault_copy(struct planner *planner, uint32_t number)
+{
+	uint64_t addr = planner->call->args[2];
+	struct uffdio_copy copy;
+	struct buffer_use use;
+	int parent;
+
+	if (number != UFFDIO_COPY)
+		return false;
+	parent = plan_add_argument(planner, 2, sizeof(copy),
+				   BUFFER_IN | BUFFER_OUT);
+	if (parent < 0 || !plan_read(planner, addr, &copy, sizeof(copy)))
+		return true;
+	use = plan_nested(parent, offsetof(struct uffdio_copy, src), copy.src,
+			  copy.len, BUFFER_IN);
+	plan_add(planner, &use);
+	return true;
+}
+
 void special_ioctl(struct planner *planner)
 {
 	uint32_t number = (uint32_t)planner->call->args[1];
@@ -167,7 +196,9 @@ void special_ioctl(struct planner *planner)
 	uint8_t direction = 0;
 
 	if (rule_command(planner, named, ARRAY_SIZE(named), number) ||
-	    add_flexible(planner, number) || add_interface(planner, number))
+	    add_flexible(planner, number) ||
+	    add_userfault_copy(planner, number) ||
+	    add_interface(planner, number))
 		return;
 	if (!size || dir == _IOC_NONE) {
 		plan_suspect(planner, addr);
