@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
+#include "tracer/raise.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
 
@@ -248,5 +249,6 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 		return run;
 	if (thread->stop.value == SIGSEGV)
 		note_own_fault(session, thread, &info);
-	return deliver(session, thread, thread->stop.value);
+	return raise_finish(session, thread,
+			    deliver(session, thread, thread->stop.value));
 }

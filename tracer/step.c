@@ -237,8 +237,7 @@ static int run(struct stepping *s)
 }
 
 /* Close again what was opened, on @thread's time. */
-static int close_on(struct stepping *s, struct thread *thread,
-		    const siginfo_t *queue)
+static int close_on(struct stepping *s, struct thread *thread)
 {
 	struct guard *guard = &s->session->guard;
 	struct injection injection;
@@ -248,34 +247,27 @@ static int close_on(struct stepping *s, struct thread *thread,
 		r = guard_close_range(guard, &injection,
 				      s->opened.range[i].start,
 				      s->opened.range[i].end);
-	if (r == 0 && queue)
-		r = inject_signal(&injection, queue);
 	return first_error(r, inject_end(&injection));
 }
 
 /*
  * The signal of a thread that raised an exception would be lost by an
- * injection.  Another thread lends itself; alone, it queues the signal again.
+ * injection.  Another thread lends itself; alone, it closes them when its
+ * signal is delivered (raise.h).
  */
 static int close_pages(struct stepping *s, int *answer)
 {
+	struct session *session = s->session;
 	struct thread *other;
-	siginfo_t info;
-	int r;
 
 	if (!s->raised)
-		return close_on(s, s->thread, NULL);
+		return close_on(s, s->thread);
 	*answer = FAULT_THEIRS;
-	other = inject_thread(s->session->process);
+	other = inject_thread(session->process);
 	if (other)
-		return close_on(s, other, NULL);
-
-	r = trace_get_siginfo(s->thread->tid, &info);
-	if (r < 0)
-		return r;
-	*answer = FAULT_OURS;
-	s->thread->owed = info.si_signo;
-	return close_on(s, s->thread, &info);
+		return close_on(s, other);
+	s->thread->raises = true;
+	return ranges_join(&session->reclose, &s->opened);
 }
 
 static void report(struct stepping *s)

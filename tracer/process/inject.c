@@ -40,6 +40,11 @@ int inject_resume(struct thread *thread, enum trace_resume how,
 	return resume(thread, how, 0, ret);
 }
 
+int inject_deliver(struct thread *thread, int signal, struct stop *ret)
+{
+	return resume(thread, TRACE_STEP, signal, ret);
+}
+
 /*
  * A fault that was queued behind an interrupt of ours may be told before one
  * that we wait for, though it is blocked: dequeue_synchronous_signal() takes

@@ -41,8 +41,16 @@ int inject_resume(struct thread *thread, enum trace_resume how,
 		  struct stop *ret) _must_check_;
 
 /*
- * The same until @arrived says so.  All signals are blocked, so what comes
- * between is an interrupt of ours, job control, or what nothing blocks.
+ * The same with the signal of its stop, by a step: if it has a handler, the
+ * next stop (SIGTRAP, not a signal) comes before the first instruction of that.
+ */
+int inject_deliver(struct thread *thread, int signal,
+		   struct stop *ret) _must_check_;
+
+/*
+ * The same without a signal until @arrived says so.  All signals are blocked,
+ * so what comes between is an interrupt of ours, job control, or what nothing
+ * blocks.
  */
 int inject_run(struct thread *thread, enum trace_resume how,
 	       bool (*arrived)(const struct stop *stop, void *context),
@@ -99,7 +107,7 @@ enum {
 	SCRATCH_DATA = 4096,   /* arguments of injected calls */
 	SCRATCH_PROBE = 8192,  /* the page that the self-test closes */
 	SCRATCH_LANDING = 12288,
-	SCRATCH_OWN = 16384,   /* struct survival_own */
-	SCRATCH_ROOM = 20480,  /* buffers of moved system calls */
+	SCRATCH_OWN = 16384,  /* struct survival_own */
+	SCRATCH_ROOM = 20480, /* buffers of moved system calls */
 	SCRATCH_SIZE = SCRATCH_ROOM + 256 * 1024,
 };

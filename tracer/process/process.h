@@ -60,6 +60,7 @@ struct thread {
 	bool restop;	  /* a SIGSTOP that we took away and owe it */
 	bool reinterrupt; /* an interrupt was taken away, likewise */
 	bool told;	  /* to stop, by process_hold() */
+	bool raises;	  /* pages of session->reclose are open for its step */
 	int owed;	  /* signal that was queued again: deliver it */
 	bool mask_known;
 	uint64_t mask; /* signals the program believes it blocks */

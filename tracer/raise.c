@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/raise.h"
+
+static int close_pages(struct session *session, struct thread *thread)
+{
+	const struct ranges *open = &session->reclose;
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (size_t i = 0; r == 0 && i < open->count; i++)
+		r = guard_close_range(&session->guard, &injection,
+				      open->range[i].start, open->range[i].end);
+	ranges_clear(&session->reclose);
+	return first_error(r, inject_end(&injection));
+}
+
+struct verdict raise_finish(struct session *session, struct thread *thread,
+			    struct verdict verdict)
+{
+	int r = 0;
+
+	if (!thread->raises)
+		return verdict;
+	thread->raises = false;
+	if (verdict.signal) {
+		r = inject_deliver(thread, verdict.signal, &thread->stop);
+		if (r == 0 && (thread->stop.kind != STOP_SIGNAL ||
+			       thread->stop.value != SIGTRAP)) {
+			/* No frame could be built: it is about to die. */
+			thread_set_state(thread, THREAD_PARKED);
+			session->parked = true;
+			return (struct verdict){ VERDICT_AGAIN, 0 };
+		}
+	}
+	if (r == 0)
+		r = close_pages(session, thread);
+	if (r < 0 && r != -ESRCH)
+		session_fail(session, r, __func__);
+	return (struct verdict){ VERDICT_RUN, 0 };
+}
