@@ -98,6 +98,13 @@ static int set_no_run_ahead(struct cli *cli, const char *argument,
 	return 0;
 }
 
+static int set_no_syscalls(struct cli *cli, const char *argument,
+			   struct error *err)
+{
+	cli->options.no_syscalls = true;
+	return 0;
+}
+
 static int set_stacks(struct cli *cli, const char *argument, struct error *err)
 {
 	if (!argument || !strcmp(argument, "inline")) {
@@ -254,6 +261,8 @@ const struct choice choices[] = {
 	  "report every access (default with a symbol or address)", set_every },
 	{ "no-run-ahead", 0, no_argument, BOTH, "",
 	  "with --every, one stop for each access", set_no_run_ahead },
+	{ "no-syscalls", 0, no_argument, BOTH, "",
+	  "leave out what system calls touch", set_no_syscalls },
 	{ "first", 0, no_argument, BOTH, "",
 	  "report the first access of each page, then open it", set_first },
 	{ "sample", 0, optional_argument, BOTH, "[=HZ]",

@@ -301,6 +301,7 @@ struct verdict session_call(struct session *session, struct thread *thread)
 	if (r == 0 && info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		thread->in_call = true;
 		thread->call_stays = false;
+		thread->call_hidden = false;
 		r = at_entry(session, thread, &info);
 		if (r != 1)
 			return answer(session, thread, r);

@@ -32,6 +32,7 @@ struct options {
 	enum policy policy;
 	double hz;	   /* of POLICY_SAMPLE; 0: the default */
 	bool no_run_ahead; /* one access a stop */
+	bool no_syscalls;  /* what they touch is counted, no event */
 
 	bool stacks;	/* -k */
 	unsigned depth; /* of a stack */

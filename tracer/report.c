@@ -84,7 +84,8 @@ void report_header(struct session *session)
 		.survives = session->survives ||
 			    (!session->run && !options->exit_kill &&
 			     !options->survive),
-		.syscalls = seccomp_way(session),
+		.syscalls =
+			options->no_syscalls ? "none" : seccomp_way(session),
 		.follow = follow_name(options->follow),
 	};
 

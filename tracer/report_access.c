@@ -104,6 +104,26 @@ static void write_event(struct session *session, struct thread *thread,
 	log_line(session->log);
 }
 
+/* Each call once, whatever the number of its buffers. */
+static bool is_hidden(struct session *session, struct thread *thread,
+		      const struct effect_report *report)
+{
+	if (!report->syscall || !session->options->no_syscalls)
+		return false;
+	if (!thread->call_hidden)
+		report_unseen(session,
+			      "--no-syscalls: calls with buffers in watched "
+			      "memory");
+	thread->call_hidden = true;
+	return true;
+}
+
+static bool is_of_class(const struct watch *watch, int spec)
+{
+	return (size_t)spec < watch->nspecs &&
+	       watch->spec[spec].kind == SPEC_CLASS;
+}
+
 bool report_access(struct session *session, struct thread *thread,
 		   const struct effect_report *report)
 {
@@ -123,6 +143,10 @@ bool report_access(struct session *session, struct thread *thread,
 	}
 	if (!wanted(session, access->op) || is_full(session))
 		return false;
+	/* Only of a class must it be known what lies there. */
+	if (!is_of_class(&session->watch, spec) &&
+	    is_hidden(session, thread, report))
+		return false;
 	if (session->log->gone || session->log->number) {
 		session->counts.lost++;
 		return false;
@@ -135,6 +159,8 @@ bool report_access(struct session *session, struct thread *thread,
 		session->counts.neighbours++;
 		return false;
 	}
+	if (is_hidden(session, thread, report))
+		return false;
 	write_event(session, thread, report, &component);
 	session->counts.kernel += report->syscall != NULL;
 	session->slice_events++;

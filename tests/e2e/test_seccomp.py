@@ -42,6 +42,16 @@ class Seccomp(Case):
         self.assertEqual(50 * [64], [a["size"] for a in kernel(log, "read")])
         self.assertEqual([], log.summary["unseen"])
 
+    def test_calls_left_out_work_and_are_counted(self):
+        for options in [], ["--survive"]:
+            log = self.sieve("calls", "--no-syscalls", *options)
+            self.assertEqual("none", self.way)
+            self.assertEqual([], kernel(log, "read") + kernel(log, "write"))
+            self.assertEqual(0, log.summary["accesses"]["kernel"])
+            self.assertNotEqual([], log.accesses)
+        log = self.sieve("calls", "--no-syscalls", "--every")
+        self.assertEqual([150], [u["count"] for u in log.summary["unseen"]])
+
     def test_after_exec_other_ranges_are_told(self):
         log = self.sieve("exec")
         self.assertEqual(150, len(kernel(log, "write") + kernel(log, "read")))

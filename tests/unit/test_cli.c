@@ -91,6 +91,17 @@ static void test_no_run_ahead(void **state)
 			       NULL),
 			 0);
 	assert_true(cli.options.no_run_ahead);
+	assert_false(cli.options.no_syscalls);
+}
+
+static void test_no_syscalls(void **state)
+{
+	_cleanup_(cli_done) struct cli cli = { 0 };
+
+	assert_int_equal(parse(&cli, CLI_RUN,
+			       LINE("clsrun", "--no-syscalls", "x"), NULL),
+			 0);
+	assert_true(cli.options.no_syscalls);
 }
 
 /* What the user gets to read must hold these words. */
@@ -358,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_no_run_ahead),
+		cmocka_unit_test(test_no_syscalls),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same_policy_twice),
 		cmocka_unit_test(test_show),

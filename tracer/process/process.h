@@ -70,6 +70,7 @@ struct thread {
 	struct interrupted *interrupted;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
+	bool call_hidden;	/* --no-syscalls counted it */
 	int last_call;		/* number, for restart_syscall(2); -1 unknown */
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
