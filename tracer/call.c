@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/ahead.h"
-#include "tracer/call.h"
+#include "tracer/compared.h"
 #include "tracer/process/mem.h"
 #include "tracer/rewrites.h"
 #include "tracer/survive.h"
@@ -55,8 +55,9 @@ int call_set(struct thread *thread, int number, const uint64_t args[6])
 	return trace_set_regs(thread->tid, &regs);
 }
 
-void call_report(struct session *session, struct thread *thread, int number,
-		 const struct bounce_use *use)
+void call_report_as(struct session *session, struct thread *thread,
+		    const char *syscall, const char *how,
+		    const struct bounce_use *use)
 {
 	struct effect effect = {
 		.access = { .addr = use->addr, .size = use->size, .count = 1 },
@@ -64,7 +65,8 @@ void call_report(struct session *session, struct thread *thread, int number,
 	};
 	struct effect_report report = {
 		.effect = &effect,
-		.syscall = syscall_name(number),
+		.how = how,
+		.syscall = syscall,
 	};
 	struct ptrace_syscall_info info = { 0 };
 
@@ -83,10 +85,17 @@ void call_report(struct session *session, struct thread *thread, int number,
 	report_access(session, thread, &report);
 }
 
+void call_report(struct session *session, struct thread *thread, int number,
+		 const struct bounce_use *use)
+{
+	call_report_as(session, thread, syscall_name(number), NULL, use);
+}
+
 static void inflight_free(struct inflight *inflight)
 {
 	bounce_done(&inflight->bounce);
 	ranges_done(&inflight->opened);
+	compared_free(inflight->compared);
 	free(inflight->before);
 	free(inflight);
 }

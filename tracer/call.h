@@ -29,9 +29,10 @@ struct inflight {
 	uint64_t args[6]; /* as the kernel sees them */
 	struct room timeout_room;
 
-	struct ranges opened; /* pages open for it */
-	bool pinned;	      /* and it blocks */
-	uint8_t *before;      /* their watched buffers' bytes, in a row */
+	struct ranges opened;	   /* pages open for it */
+	bool pinned;		   /* and it blocks */
+	uint8_t *before;	   /* their watched buffers' bytes, in a row */
+	struct compared *compared; /* or NULL */
 };
 
 /* The thread's inflight, made if need be; NULL: no memory. */
@@ -115,6 +116,9 @@ void interrupted_forget(struct thread *thread);
 void interrupted_by_handler(struct session *session, struct thread *thread,
 			    uint64_t flags);
 
-/* One event "by":"kernel". */
+/* One event "by":"kernel".  @how: NULL, or as event.h says. */
+void call_report_as(struct session *session, struct thread *thread,
+		    const char *syscall, const char *how,
+		    const struct bounce_use *use);
 void call_report(struct session *session, struct thread *thread, int number,
 		 const struct bounce_use *use);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "tracer/call.h"
+#include "tracer/compared.h"
 #include "tracer/process/mem.h"
 
 /*
@@ -277,6 +277,22 @@ static bool futex_answers(struct session *session, struct thread *thread,
 	return trace_set_regs(thread->tid, &regs) == 0;
 }
 
+/* Of what the table does not know, what changes is found by comparing. */
+static void compare(struct session *session, struct inflight *inflight)
+{
+	int number = inflight->call.number;
+	const char *name = syscall_name(number);
+
+	if (inflight->plan.kind != CALL_UNKNOWN && !inflight->plan.overflow)
+		return;
+	/* After an exec there is other memory. */
+	if (!is_exec(number))
+		inflight->compared = compared_begin(session, &inflight->opened);
+	report_unseen(session, "what %s %s in memory is not known",
+		      name ? name : "an unknown system call",
+		      inflight->compared ? "reads" : "touches");
+}
+
 int inplace_enter(struct session *session, struct thread *thread,
 		  const struct call *call, const struct call_plan *plan)
 {
@@ -298,11 +314,7 @@ int inplace_enter(struct session *session, struct thread *thread,
 	if (r < 0)
 		return r;
 
-	if (plan->kind == CALL_UNKNOWN || plan->overflow)
-		report_unseen(session, "what %s touches in memory is not known",
-			      syscall_name(call->number)
-				      ? syscall_name(call->number)
-				      : "an unknown system call");
+	compare(session, inflight);
 	if (!is_exec(call->number)) {
 		/* The kernel has seen the word of a futex when it sleeps. */
 		r = run_or_sleep(thread, plan->flags & CALL_FUTEX);
@@ -340,6 +352,8 @@ int inplace_exit(struct session *session, struct thread *thread, int64_t result)
 
 	for (unsigned i = 0; inflight->before && i < inflight->plan.count; i++)
 		report_use(session, thread, inflight, i, result);
+	if (inflight->compared)
+		compared_report(session, thread, inflight->compared, result);
 
 	if (inflight->pinned)
 		r = unpin(session, thread);

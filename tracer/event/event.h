@@ -59,7 +59,7 @@ struct event_access {
 	const char *insn;     /* text; NULL: not decoded */
 	const uint8_t *bytes; /* raw instruction, for insn == NULL */
 	unsigned nbytes;
-	const char *how; /* "native" ...; left out for the kernel */
+	const char *how; /* "native" ...; kernel: "compared" or NULL */
 
 	uint32_t shown; /* bytes in old and new; 0: unknown */
 	const uint8_t *old;

@@ -53,9 +53,9 @@ static void record_by(struct json *json, const struct event_access *access)
 	if (access->syscall) {
 		json_word(json, "by", "kernel");
 		json_string(json, "syscall", access->syscall);
-		return;
+	} else {
+		json_word(json, "by", "user");
 	}
-	json_word(json, "by", "user");
 	line_word(json, "how", access->how);
 }
 
