@@ -101,6 +101,7 @@ static void log_accesses(struct buffer *out)
 	record_access(out, &access);
 	access.seq++;
 	access.syscall = "read";
+	access.how = "compared";
 	access.bytes = NULL;
 	access.component.kind = NULL;
 	access.frames = (const struct event_frame[]){ { 1, "f", 0, "m" },

@@ -225,9 +225,13 @@ static void test_other_forms(void **state)
 		 "\"bytes\":\"0fa7c0000000000000000000000000\"");
 
 	access.syscall = "read";
+	access.how = NULL;
 	line = access_line(&out, &access);
-	contains(line, "\"by\":\"kernel\",\"syscall\":\"read\"");
-	contains_no(line, "\"how\":\"step\"");
+	contains(line, "\"by\":\"kernel\",\"syscall\":\"read\",\"component\"");
+
+	access.how = "compared";
+	contains(access_line(&out, &access),
+		 "\"syscall\":\"read\",\"how\":\"compared\"");
 }
 
 static void test_killed_or_exited(void **state)
