@@ -184,6 +184,8 @@ int session_arm(struct session *session, struct thread *injector)
 		report_header(session);
 	if (r == 0)
 		r = session_inject(session, injector, close_pages);
+	if (r == 0)
+		r = shadow_take(session);
 	if (r < 0)
 		return r;
 
@@ -212,6 +214,8 @@ int session_rearm(struct session *session, struct thread *injector)
 		r = resolve(session);
 	if (r == 0)
 		r = session_inject(session, injector, close_pages);
+	if (r == 0)
+		r = shadow_take(session);
 	for (size_t i = 0; r == 0 && i < before.count; i++)
 		r = ranges_remove(&session->watch.pages, before.range[i].start,
 				  before.range[i].end);

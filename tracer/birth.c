@@ -308,6 +308,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	release_orphans(session);
 	drop_others(session, thread);
 	guard_done(&session->guard);
+	shadow_done(&session->shadow);
 	ranges_clear(&session->pinned);
 	ranges_clear(&session->reclose);
 	session->pins = 0;

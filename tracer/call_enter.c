@@ -314,6 +314,8 @@ int call_enter(struct session *session, struct thread *thread,
 	}
 	if (!session->guard.closed.count && !session->pinned.count)
 		return 0;
+	if (call->number == SYS_exit_group)
+		shadow_check(session, 0, UINT64_MAX);
 	r = refuse_dying(session, thread, call);
 	if (r < 0)
 		return r;

@@ -245,6 +245,8 @@ static int settle_in(struct session *session, struct thread *thread)
 		return r;
 	session->armed_once = true;
 	r = ranges_join(&session->watch.pages, &guard->pages);
+	if (r == 0)
+		r = shadow_take(session);
 	if (r == 0 && !session->log->began)
 		report_header(session);
 	if (r == 0)

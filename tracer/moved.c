@@ -68,6 +68,12 @@ int moved_exit(struct session *session, struct thread *thread, int64_t result)
 	unsigned count = 0;
 	int r;
 
+	for (unsigned i = 0; i < inflight->bounce.plan.count; i++)
+		if (inflight->bounce.plan.buffer[i].direction & BUFFER_OUT)
+			shadow_forget(
+				session, inflight->bounce.plan.buffer[i].addr,
+				inflight->bounce.plan.buffer[i].addr +
+					inflight->bounce.plan.buffer[i].size);
 	r = bounce_end(&inflight->bounce, result, &memory, call_guarded,
 		       session, uses, &count);
 	inflight->restarts = result == RESTART_BLOCK;

@@ -305,6 +305,7 @@ void report_summary(struct session *session)
 		.faults = c->faults,
 		.own_signals = c->own_signals,
 		.born_unseen = session->watch.born,
+		.unexplained = c->unexplained,
 		.slices = c->slices,
 		.filters = session->process->filters,
 		.wall = (double)(session_now() - session->began_ns) / 1e9,

@@ -137,6 +137,7 @@ bool report_access(struct session *session, struct thread *thread,
 	if (!ranges_overlap(&session->guard.pages, access->addr,
 			    access->addr + max_u64(access->size, 1)))
 		return false;
+	shadow_access(session, report->effect, report->syscall);
 	if (spec < 0) {
 		session->counts.neighbours++;
 		return false;

@@ -36,6 +36,7 @@ static void choose_policy(struct session *session)
 	session->hz = options->hz > 0 ? options->hz : DEFAULT_HZ;
 	session->guard.writes_only = options->on == ACCESS_WRITE;
 	session->guard.once = session->policy == POLICY_FIRST;
+	shadow_follow(session);
 }
 
 /* Behind the first, which keeps its place. */
@@ -135,6 +136,7 @@ void session_free(struct session *session)
 	unwinder_free(session->unwinder);
 	watch_done(&session->watch);
 	guard_done(&session->guard);
+	shadow_done(&session->shadow);
 	ranges_done(&session->pinned);
 	ranges_done(&session->reclose);
 	ranges_done(&session->registered);

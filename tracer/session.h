@@ -24,6 +24,7 @@
 #include "tracer/options.h"
 #include "tracer/room.h"
 #include "tracer/seccomp.h"
+#include "tracer/unexplained.h"
 #include "tracer/watch.h"
 #include "unwinder/unwinder.h"
 
@@ -50,7 +51,7 @@ struct counts {
 	uint64_t events; /* of this process alone */
 	uint64_t faults, performed, run_ahead, stepped, unknown;
 	uint64_t neighbours, kernel;
-	uint64_t lost, own_signals, slices, born;
+	uint64_t lost, own_signals, slices, born, unexplained;
 };
 
 struct family;
@@ -79,6 +80,7 @@ struct session {
 
 	struct watch watch;
 	struct guard guard;
+	struct shadow shadow;  /* of the watched bytes, if they are few */
 	struct ranges pinned;  /* open for calls that block; tag 0 */
 	struct ranges reclose; /* open until the next thread comes back from
 				  the kernel; none runs in user mode */

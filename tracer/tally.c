@@ -179,6 +179,7 @@ void tally_merge(struct session *to, const struct session *from)
 	c->lost += more->lost;
 	c->own_signals += more->own_signals;
 	c->slices += more->slices;
+	c->unexplained += more->unexplained;
 	to->watch.born += from->watch.born;
 	to->guard.refused += from->guard.refused;
 	to->stopped_ns += from->stopped_ns;

@@ -9,6 +9,9 @@ from harness import Case, all_targets, declared, run, target, text
 # touch it so that a sampled watch sees nothing.
 SAMPLED = {"churn"}
 
+# Memory that is written behind the tracer's back.
+UNEXPLAINED = {"unexplained"}
+
 
 class Same(Case):
     def compare(self, name, arguments):
@@ -20,6 +23,8 @@ class Same(Case):
         self.assertEqual(bare.status, result.status, text(result.err))
         self.assertEqual(text(bare.err), text(result.err))
         self.assertEqual(0, log.summary["events"] - len(log.accesses))
+        if name not in UNEXPLAINED:
+            self.assertEqual([], log.of("unexplained"))
         if name not in SAMPLED:
             self.assertNotEqual([], log.accesses, "no access was seen")
 

@@ -126,6 +126,8 @@ static void log_rest(struct buffer *out)
 	record_exec(out, 812, NULL, &now);
 	record_fork(out, 812, 813, "vfork", &now);
 	record_signal(out, 812, 815, 11, UINT64_MAX, 0, &now);
+	record_unexplained(out, 812, 0x1000, 65, (uint8_t[65]){ 0 },
+			   (uint8_t[65]){ 1 }, &now);
 	record_warning(out, "class:Order never came", &now);
 	record_summary(out,
 		       &(struct event_summary){ .time = now,
@@ -235,7 +237,7 @@ static void test_the_validator_sees_faults(void **state)
 		{ "\"comm\":\"worker\"", "\"comm\":\"\xff\"", "utf-8" },
 		{ "\"status\":255}\n", "\"status\":255}", "cut off" },
 		{ "\"status\":255}\n", "\"status\":255}\n{}\n", "type null" },
-		{ "\"status\":255}\n", "\"status\":255}\n\n", "line 14" },
+		{ "\"status\":255}\n", "\"status\":255}\n\n", "line 15" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -136,6 +136,7 @@ struct event_summary {
 	uint64_t faults;      /* stops on guarded pages */
 	uint64_t own_signals; /* the target's own SIGSEGV, passed on */
 	uint64_t born_unseen; /* objects found only by a later scan */
+	uint64_t unexplained; /* records of that type */
 	uint64_t slices;      /* of --sample */
 	unsigned filters;     /* of seccomp, put into the target */
 	/* system calls that ran with guarded pages open, by reason */

@@ -23,6 +23,10 @@ void record_fork(struct buffer *out, pid_t pid, pid_t child, const char *how,
 		 const struct timespec *time); /* how: fork vfork */
 void record_signal(struct buffer *out, pid_t pid, pid_t tid, int number,
 		   uint64_t addr, uint64_t ip, const struct timespec *time);
+/* From @old to @new, @size bytes each. */
+void record_unexplained(struct buffer *out, pid_t pid, uint64_t addr,
+			uint64_t size, const uint8_t *old, const uint8_t *new,
+			const struct timespec *time);
 void record_warning(struct buffer *out, const char *text,
 		    const struct timespec *time);
 void record_summary(struct buffer *out, const struct event_summary *summary);

@@ -140,3 +140,25 @@ void record_access(struct buffer *out, const struct event_access *access)
 	record_stack(&json, access);
 	line_close(&json);
 }
+
+void record_unexplained(struct buffer *out, pid_t pid, uint64_t addr,
+			uint64_t size, const uint8_t *old, const uint8_t *new,
+			const struct timespec *time)
+{
+	const struct event_access values = {
+		.op = EVENT_WRITE,
+		.size = size,
+		.shown = (uint32_t)min_u64(size, EVENT_SHOWN),
+		.old = old,
+		.new = new,
+	};
+	struct json json;
+
+	line_open(&json, out, "unexplained");
+	json_time(&json, "time", time);
+	json_integer(&json, "pid", pid);
+	json_address(&json, "addr", addr);
+	json_number(&json, "size", size);
+	record_values(&json, &values);
+	line_close(&json);
+}

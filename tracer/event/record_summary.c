@@ -103,6 +103,7 @@ void record_summary(struct buffer *out, const struct event_summary *summary)
 	json_number(&json, "faults", summary->faults);
 	json_number(&json, "own_signals", summary->own_signals);
 	json_number(&json, "born_unseen", summary->born_unseen);
+	json_number(&json, "unexplained", summary->unexplained);
 	json_number(&json, "slices", summary->slices);
 	json_number(&json, "filters", summary->filters);
 	record_unseen(&json, summary);

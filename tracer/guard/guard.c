@@ -90,8 +90,12 @@ static int give_rights(struct injection *injection, uint64_t start,
 static int give_all(struct guard *guard, struct injection *injection,
 		    struct batch *batch)
 {
-	int first = inject_protect_all(injection, batch->list, batch->count);
+	int first;
 
+	for (size_t i = 0; guard->opening && i < batch->count; i++)
+		guard->opening(guard->context, batch->list[i].start,
+			       batch->list[i].end);
+	first = inject_protect_all(injection, batch->list, batch->count);
 	if (first < 0)
 		return first;
 	for (size_t i = 0; first != -ESRCH && i < batch->count; i++) {

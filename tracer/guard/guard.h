@@ -21,6 +21,8 @@ struct guard {
 	bool writes_only;      /* closed pages may still be read */
 	struct ranges seen;    /* under "once": open, and to stay so */
 	bool once;	       /* guard_arm() does not close what was opened */
+	void (*opening)(void *context, uint64_t start, uint64_t end);
+	void *context; /* of opening(): closed pages are about to be opened */
 	struct survival *survival; /* whose table says what pages says */
 };
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/event/record.h"
+#include "tracer/process/mem.h"
+#include "tracer/session.h"
+
+void shadow_done(struct shadow *shadow)
+{
+	ranges_done(&shadow->ranges);
+	free(shadow->bytes);
+	free(shadow->known);
+	*shadow = (struct shadow){ 0 };
+}
+
+/* A part of a range that is kept. */
+struct part {
+	uint64_t start, size;
+	uint8_t *bytes, *known;
+};
+
+static bool next_part(struct shadow *shadow, uint64_t *at, uint64_t end,
+		      struct part *ret)
+{
+	const struct range *r =
+		*at < end ? ranges_overlap(&shadow->ranges, *at, end) : NULL;
+
+	if (!r)
+		return false;
+	ret->start = max_u64(*at, r->start);
+	*at = min_u64(end, r->end);
+	ret->size = *at - ret->start;
+	ret->bytes = shadow->bytes + r->tag + (ret->start - r->start);
+	ret->known = shadow->known + r->tag + (ret->start - r->start);
+	return true;
+}
+
+static void report_run(struct session *session, uint64_t addr, uint64_t size,
+		       const uint8_t *old, const uint8_t *new)
+{
+	struct timespec time = report_time();
+
+	session->counts.unexplained++;
+	record_unexplained(&session->log->buffer, session->process->pid, addr,
+			   size, old, new, &time);
+	log_line(session->log);
+}
+
+/* What lies there is @now. */
+static void compare(struct session *session, const struct part *part,
+		    const uint8_t *now)
+{
+	uint64_t at = 0, first;
+
+	while (at < part->size) {
+		first = at;
+		while (at < part->size && part->known[at] &&
+		       part->bytes[at] != now[at])
+			at++;
+		if (at > first)
+			report_run(session, part->start + first, at - first,
+				   part->bytes + first, now + first);
+		else
+			at++;
+	}
+	memcpy(part->bytes, now, part->size);
+}
+
+void shadow_check(struct session *session, uint64_t start, uint64_t end)
+{
+	struct part part;
+
+	while (next_part(&session->shadow, &start, end, &part)) {
+		_cleanup_(freep) uint8_t *now = malloc(part.size);
+
+		if (now && mem_read(session->process->mem, part.start, now,
+				    part.size) == 0)
+			compare(session, &part, now);
+	}
+}
+
+void shadow_forget(struct session *session, uint64_t start, uint64_t end)
+{
+	struct part part;
+
+	while (next_part(&session->shadow, &start, end, &part))
+		memset(part.known, 0, part.size);
+}
+
+void shadow_access(struct session *session, const struct effect *effect,
+		   bool by_kernel)
+{
+	const struct access *access = &effect->access;
+	uint64_t start = access->addr, at = start;
+	bool writes = access->op & ACCESS_WRITE;
+	struct part part;
+
+	if (!session->shadow.ranges.count)
+		return;
+	/* Only the beginning is shown, or elements that are apart; or the
+	 * record came later than the write. */
+	if (by_kernel || access->count > 1 || effect->shown != access->size) {
+		if (writes)
+			shadow_forget(session, start,
+				      start + max_u64(access->size, 1));
+		return;
+	}
+	while (next_part(&session->shadow, &at, start + access->size, &part)) {
+		uint64_t offset = part.start - start;
+
+		compare(session, &part, effect->old + offset);
+		if (writes)
+			memcpy(part.bytes, effect->new + offset, part.size);
+		memset(part.known, 1, part.size);
+	}
+}
+
+/* The watched bytes that are closed; more than are kept: none. */
+static int collect(struct session *session, struct ranges *ret, uint64_t *total)
+{
+	const struct ranges *closed = &session->guard.closed;
+	const struct range *w;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < closed->count; i++) {
+		uint64_t at = closed->range[i].start;
+		uint64_t end = closed->range[i].end;
+
+		while (r == 0 && at < end &&
+		       (w = ranges_overlap(&session->watch.bytes, at, end))) {
+			uint64_t low = max_u64(at, w->start);
+
+			at = min_u64(end, w->end);
+			r = ranges_add(ret, low, at, *total);
+			*total += at - low;
+			if (*total > SHADOW_MOST) {
+				ranges_clear(ret);
+				return r;
+			}
+		}
+	}
+	return r;
+}
+
+int shadow_take(struct session *session)
+{
+	struct shadow *shadow = &session->shadow;
+	uint64_t total = 0;
+	struct range *r;
+	int result;
+
+	shadow_check(session, 0, UINT64_MAX);
+	shadow_done(shadow);
+	if (session->policy != POLICY_EVERY)
+		return 0;
+	result = collect(session, &shadow->ranges, &total);
+	shadow->bytes = calloc(total + 1, 1);
+	shadow->known = calloc(total + 1, 1);
+	if (result < 0 || !shadow->bytes || !shadow->known) {
+		shadow_done(shadow);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < shadow->ranges.count; i++) {
+		r = &shadow->ranges.range[i];
+		if (mem_read(session->process->mem, r->start,
+			     shadow->bytes + r->tag, r->end - r->start) == 0)
+			memset(shadow->known + r->tag, 1, r->end - r->start);
+	}
+	return 0;
+}
+
+static void on_opening(void *context, uint64_t start, uint64_t end)
+{
+	shadow_check(context, start, end);
+	shadow_forget(context, start, end);
+}
+
+void shadow_follow(struct session *session)
+{
+	session->guard.opening = on_opening;
+	session->guard.context = session;
+}
