@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "tracer/blind.h"
 #include "tracer/event/record.h"
 #include "tracer/family.h"
 #include "tracer/tally.h"
@@ -167,6 +168,7 @@ void report_armed(struct session *session)
 		watch->bytes.count + watch->pages.count + watch->refused.count;
 	struct event_range *ranges = calloc(max + 1, sizeof(*ranges));
 	const char **pending = calloc(watch->nspecs + 1, sizeof(*pending));
+	const char *blind[BLIND_MOST];
 	struct timespec time = report_time();
 	struct event_armed armed = {
 		.pid = session->process->pid,
@@ -184,6 +186,8 @@ void report_armed(struct session *session)
 		for (size_t i = 0; i < watch->nspecs; i++)
 			if (!watch->found[i])
 				pending[armed.npending++] = watch->spec[i].text;
+		armed.blind = blind;
+		armed.nblind = armed.pages ? blind_list(session, blind) : 0;
 		armed.state = armed.pages ? "armed" : "pending";
 		record_armed(&session->log->buffer, &armed, &time);
 		log_line(session->log);

@@ -32,6 +32,17 @@ class Unexplained(Case):
             self.assertEqual([], [a for a in log.accesses if a.get("new") in
                                   ("0x11111111", "0x33333333")])
 
+    def test_armed_tells_what_cannot_be_seen(self):
+        log, _ = self.found("-w", "box")
+        plain = log.of("armed")[0]["blind"]
+        self.assertTrue(any("process_vm_writev" in x for x in plain))
+        for option, word in [("--sample", "between slices"),
+                             ("--first", "after the first of each page"),
+                             ("--no-syscalls", "by system calls")]:
+            log, _ = self.found("-w", "box", option)
+            more = set(log.of("armed")[0]["blind"]) - set(plain)
+            self.assertEqual([True], [word in x for x in more], option)
+
     def test_none_where_the_watch_is_not_narrow(self):
         _, found = self.found("-w", "box", "--sample=50")
         self.assertEqual([], found)

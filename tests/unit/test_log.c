@@ -50,14 +50,17 @@ static void log_armed(struct buffer *out)
 		{ "0x0..0x1", 0, 1, NULL, "nothing is mapped there" },
 	};
 
-	record_armed(out,
-		     &(struct event_armed){ .pid = 812,
-					    .state = "armed",
-					    .ranges = ranges,
-					    .nranges = ARRAY_SIZE(ranges),
-					    .pages = 1,
-					    .self_test = "seen" },
-		     &now);
+	record_armed(
+		out,
+		&(struct event_armed){ .pid = 812,
+				       .state = "armed",
+				       .ranges = ranges,
+				       .nranges = ARRAY_SIZE(ranges),
+				       .pages = 1,
+				       .blind = (const char *const[]){ "x" },
+				       .nblind = 1,
+				       .self_test = "seen" },
+		&now);
 }
 
 static void log_accesses(struct buffer *out)

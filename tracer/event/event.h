@@ -90,6 +90,8 @@ struct event_armed {
 	const char *const *pending; /* watches that may still appear */
 	size_t npending;
 	uint64_t pages;
+	const char *const *blind; /* accesses that cannot be seen */
+	size_t nblind;
 	const char *self_test; /* "seen", or why there was none */
 };
 

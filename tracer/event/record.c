@@ -66,6 +66,12 @@ void record_armed(struct buffer *out, const struct event_armed *armed,
 	for (size_t i = 0; i < armed->npending; i++)
 		json_string(&json, NULL, armed->pending[i]);
 	json_end(&json);
+	if (armed->nblind)
+		json_array(&json, "blind");
+	for (size_t i = 0; i < armed->nblind; i++)
+		json_string(&json, NULL, armed->blind[i]);
+	if (armed->nblind)
+		json_end(&json);
 	line_text(&json, "self_test", armed->self_test);
 	line_close(&json);
 }
