@@ -4,6 +4,7 @@
 
 #include "tracer/call.h"
 #include "tracer/fault.h"
+#include "tracer/process/kept.h"
 #include "tracer/seccomp.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
@@ -60,7 +61,7 @@ static void settle_call(struct session *session, struct thread *thread)
 static bool needs_scratch(const struct session *session,
 			  const struct thread *thread)
 {
-	return thread->call ||
+	return thread->call || thread->kept ||
 	       (thread_is_stopped(thread) &&
 		(fault_is_told(session, thread) || fault_waits(thread)));
 }
@@ -147,6 +148,16 @@ static void take_scratch(struct session *session, struct thread *thread)
 	(void)!first_error(r, inject_end(&injection));
 }
 
+static void give_kept(struct thread *thread)
+{
+	bool answered = thread->stop.kind == STOP_SIGNAL && !thread->stop.value;
+
+	if (inject_possible(thread) || answered)
+		(void)!kept_return(thread);
+	else
+		kept_send(thread);
+}
+
 int leave_settle(struct session *session, struct thread *thread, int *signal)
 {
 	int r;
@@ -157,6 +168,7 @@ int leave_settle(struct session *session, struct thread *thread, int *signal)
 	if (fault_waits(thread))
 		return LEAVE_LATER;
 	answer_fault(session, thread);
+	give_kept(thread);
 	take_scratch(session, thread);
 	switch (thread->stop.kind) {
 	case STOP_SIGNAL:

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/process/kept.h"
 #include "tracer/process/mem.h"
 #include "tracer/session.h"
 
@@ -14,19 +15,25 @@
 static const uint64_t probe_value = UINT64_C(0x636c732070726f62);
 
 struct awaited {
-	pid_t tid;
+	struct thread *thread;
 	uint64_t addr;
 };
 
-/* A fault of the thread's own that was on its way will be raised again. */
+/*
+ * A fault of the thread's own that was on its way will be raised again; what
+ * was sent, and blocked, will not.
+ */
 static bool at_fault(const struct stop *stop, void *context)
 {
 	const struct awaited *awaited = context;
 	siginfo_t info;
 
-	return stop->kind == STOP_SIGNAL && stop->value == SIGSEGV &&
-	       trace_get_siginfo(awaited->tid, &info) == 0 &&
-	       (uint64_t)(uintptr_t)info.si_addr == awaited->addr;
+	if (stop->kind != STOP_SIGNAL || stop->value != SIGSEGV ||
+	    trace_get_siginfo(awaited->thread->tid, &info) < 0)
+		return false;
+	if (info.si_code <= 0 && kept_add(awaited->thread, &info) == 0)
+		return false;
+	return (uint64_t)(uintptr_t)info.si_addr == awaited->addr;
 }
 
 /* Perform the load as any other, and look at what it gave. */
@@ -63,7 +70,7 @@ static int load(struct session *session, struct injection *injection,
 {
 	struct user_regs_struct regs = injection->saved;
 	struct thread *thread = injection->thread;
-	struct awaited awaited = { thread->tid, probe };
+	struct awaited awaited = { thread, probe };
 	int r;
 
 	regs.rip = session->process->scratch.start + SCRATCH_LOAD;

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
+#include "tracer/process/kept.h"
 #include "tracer/raise.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
@@ -225,6 +226,24 @@ static void note_own_fault(struct session *session, struct thread *thread,
 	report_signal(session, thread, info, regs.rip);
 }
 
+/*
+ * A SIGSEGV that waits comes instead of a fault of ours.  (In a call that sets
+ * another mask for its while it comes rightly.)
+ */
+static int keep(struct session *session, struct thread *thread,
+		const siginfo_t *info)
+{
+	struct user_regs_struct regs;
+	int r = 0;
+
+	if (session->phase == PHASE_ARMED && info->si_code <= 0 &&
+	    trace_get_regs(thread->tid, &regs) == 0 &&
+	    (int64_t)regs.orig_rax < 0)
+		r = kept_take(thread, info);
+	return r > 0 ? first_error(session_unforce(session, thread, SIGSEGV), 1)
+		     : r;
+}
+
 struct verdict session_signal(struct session *session, struct thread *thread)
 {
 	int signal = thread->stop.value;
@@ -242,7 +261,12 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 	if (signal != SIGSEGV)
 		return deliver(session, thread, signal);
 
+	r = keep(session, thread, &info);
+	if (r != 0)
+		return r < 0 ? failed(session, r) : run;
 	r = session_fault(session, thread, &info);
+	if (r == FAULT_OURS)
+		r = kept_return(thread);
 	if (r < 0)
 		return failed(session, r);
 	if (r == FAULT_OURS)

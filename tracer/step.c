@@ -4,6 +4,7 @@
 
 #include "disasm/registers.h"
 #include "tracer/fault.h"
+#include "tracer/process/kept.h"
 #include "tracer/process/inject.h"
 #include "tracer/process/mem.h"
 
@@ -210,12 +211,14 @@ static int step_once(struct stepping *s)
 	thread->stop = stop;
 	if (stop.kind != STOP_SIGNAL || stop.value == SIGSTOP)
 		return 0;
-	if (stop.value == SIGTRAP)
-		return 1;
-
 	r = trace_get_siginfo(thread->tid, &info);
 	if (r < 0)
 		return r;
+	r = kept_take(thread, &info);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (stop.value == SIGTRAP)
+		return 1;
 	addr = (uint64_t)(uintptr_t)info.si_addr;
 	if (stop.value == SIGSEGV &&
 	    guard_closed(&s->session->guard, addr, addr + 1))

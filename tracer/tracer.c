@@ -5,6 +5,7 @@
 #include "tracer/family.h"
 #include "tracer/follow.h"
 #include "tracer/idle.h"
+#include "tracer/process/kept.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
 
@@ -134,6 +135,8 @@ static void handle(struct session *session, struct thread *thread, bool tries)
 	thread->in_call = false;
 	if (session->reclose.count)
 		session_reclose(session, thread);
+	if (thread->kept && inject_possible(thread))
+		session_fail(session, kept_return(thread), "kept_return");
 	if (session->overdue && inject_possible(thread))
 		slice_end(session);
 	else if (tries && session->eager && !session_is_over(session) &&

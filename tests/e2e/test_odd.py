@@ -85,5 +85,32 @@ class Userfaults(Attaching):
         self.assertEqual({"array": None, "hole": self.REASON}, ranges)
 
 
+class Pending(Attaching):
+    """A blocked signal that the program sent itself waits, while we come,
+    close pages, and go."""
+
+    def cycles(self, *how):
+        argv = [target("pending"), *how, "1000"]
+        bare = run(argv)
+        events = 0
+        with running(argv) as process:
+            while process.poll() is None:
+                path = self.new_log()
+                run([CLSATTACH, "-w", "array", "--every", "--duration", "0.05",
+                     "-o", path, "-p", str(process.pid)])
+                if os.path.exists(path):
+                    events += len(harness.Log(path).accesses)
+            out, err = process.communicate(b"", harness.TIMEOUT)
+        self.assertEqual((0, text(bare.out)), (process.returncode, text(out)),
+                         text(err))
+        self.assertLess(100, events)
+
+    def test_fault(self):
+        self.cycles("SEGV", "both")
+
+    def test_trap(self):
+        self.cycles("TRAP", "both")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -97,6 +97,10 @@ int inject_disposition(struct injection *injection, int signal,
 int inject_signal(struct injection *injection,
 		  const siginfo_t *info) _must_check_;
 
+/* The same for its process: any of its threads may take it. */
+int inject_signal_process(struct injection *injection,
+			  const siginfo_t *info) _must_check_;
+
 /* Parts of the scratch memory, from scratch.start. */
 enum {
 	SCRATCH_CODE = 0,      /* "syscall", and the load of the self-test */

@@ -30,6 +30,7 @@ int process_new(pid_t pid, struct process **ret)
 void thread_free(struct thread *thread)
 {
 	landing_free(thread);
+	free(thread->kept);
 	free(thread);
 }
 

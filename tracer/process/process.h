@@ -43,6 +43,7 @@ enum thread_state {
 
 struct landing;	    /* a register that it loads itself: landing.h */
 struct inflight;    /* a system call whose buffers we moved: guard's */
+struct kept;	    /* signals that are to be queued again: kept.h */
 struct interrupted; /* and what one touched that was broken off */
 
 struct thread {
@@ -68,6 +69,7 @@ struct thread {
 	struct landing *landing;
 	struct inflight *call;
 	struct interrupted *interrupted;
+	struct kept *kept;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
 	bool call_hidden;	/* --no-syscalls counted it */

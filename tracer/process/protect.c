@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/process/inject.h"
+#include "tracer/process/kept.h"
 #include "tracer/process/mem.h"
 
 /*
@@ -19,9 +20,16 @@ struct entry {
 
 enum { ENTRIES = PAGE / sizeof(struct entry) };
 
+/* One that somebody sent, and that was blocked, comes before that of the loop.
+ */
 static bool at_trap(const struct stop *stop, void *context)
 {
-	return stop->kind == STOP_SIGNAL && stop->value == SIGTRAP;
+	struct thread *thread = context;
+	siginfo_t info;
+
+	return stop->kind == STOP_SIGNAL && stop->value == SIGTRAP &&
+	       (trace_get_siginfo(thread->tid, &info) < 0 || info.si_code > 0 ||
+		kept_add(thread, &info) < 0);
 }
 
 /* An ignored SIGTRAP that is forced becomes the default one. */
@@ -51,7 +59,7 @@ static int run_loop(struct injection *injection, uint64_t list, size_t count)
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGTRAP));
 	if (r == 0)
-		r = inject_run(thread, TRACE_CONT, at_trap, NULL);
+		r = inject_run(thread, TRACE_CONT, at_trap, thread);
 	return first_error(r, trace_set_mask(thread->tid, ~UINT64_C(0)));
 }
 

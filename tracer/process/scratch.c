@@ -195,3 +195,14 @@ int inject_signal(struct injection *injection, const siginfo_t *info)
 		r = run(injection, SYS_gettid, args, &args[1]);
 	return r < 0 ? r : run(injection, SYS_rt_tgsigqueueinfo, args, NULL);
 }
+
+int inject_signal_process(struct injection *injection, const siginfo_t *info)
+{
+	uint64_t args[6] = { 0, (uint64_t)info->si_signo, data(injection) };
+	int r = mem_write(injection->thread->process->mem, data(injection),
+			  info, sizeof(*info));
+
+	if (r == 0)
+		r = run(injection, SYS_getpid, args, &args[0]);
+	return r < 0 ? r : run(injection, SYS_rt_sigqueueinfo, args, NULL);
+}

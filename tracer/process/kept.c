@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracer/process/inject.h"
+#include "tracer/process/kept.h"
+
+/* SIGSEGV and SIGTRAP, each sent to the thread and to its process. */
+enum { KEPT_MAX = 4 };
+
+struct kept {
+	unsigned count;
+	siginfo_t info[KEPT_MAX];
+};
+
+int kept_add(struct thread *thread, const siginfo_t *info)
+{
+	struct kept *kept = thread->kept;
+
+	if (!kept)
+		kept = thread->kept = calloc(1, sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	if (kept->count == KEPT_MAX)
+		return -E2BIG;
+	kept->info[kept->count++] = *info;
+	return 0;
+}
+
+int kept_take(struct thread *thread, const siginfo_t *info)
+{
+	if (info->si_code > 0 || !thread->mask_known ||
+	    !(thread->mask & signal_bit(info->si_signo)))
+		return 0;
+	return first_error(kept_add(thread, info), 1);
+}
+
+/* kill(2) queues for the process, of which another thread may wait for it. */
+static int queue(struct injection *injection, const siginfo_t *info)
+{
+	return info->si_code == SI_USER ? inject_signal_process(injection, info)
+					: inject_signal(injection, info);
+}
+
+int kept_return(struct thread *thread)
+{
+	struct kept *kept = thread->kept;
+	struct injection injection;
+	int r;
+
+	if (!kept)
+		return 0;
+	r = inject_begin(&injection, thread);
+	for (unsigned i = 0; r == 0 && i < kept->count; i++)
+		r = queue(&injection, &kept->info[i]);
+	r = first_error(r, inject_end(&injection));
+	free(kept);
+	thread->kept = NULL;
+	return r;
+}
+
+void kept_send(struct thread *thread)
+{
+	struct kept *kept = thread->kept;
+
+	for (unsigned i = 0; kept && i < kept->count; i++)
+		syscall(SYS_tgkill, thread->tgid, thread->tid,
+			kept->info[i].si_signo);
+	free(kept);
+	thread->kept = NULL;
+}
