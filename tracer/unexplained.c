@@ -72,8 +72,13 @@ void shadow_check(struct session *session, uint64_t start, uint64_t end)
 	struct part part;
 
 	while (next_part(&session->shadow, &start, end, &part)) {
-		_cleanup_(freep) uint8_t *now = malloc(part.size);
+		_cleanup_(freep) uint8_t *now = NULL;
 
+		/* To look in vain would fill pages that are missing, which a
+		 * userfaultfd is about to be asked for. */
+		if (!memchr(part.known, 1, part.size))
+			continue;
+		now = malloc(part.size);
 		if (now && mem_read(session->process->mem, part.start, now,
 				    part.size) == 0)
 			compare(session, &part, now);
