@@ -72,6 +72,7 @@ static int make_room(struct pages *pages)
 		return -ENOMEM;
 	pages->data = data;
 	pages->allocated = want;
+	pages->last = 1; /* its copy may have moved */
 	return 0;
 }
 
