@@ -10,7 +10,7 @@
 #include "disasm/execute.h"
 
 enum {
-	RUN_MAX = 1 << 16,   /* bytes of a run that are handled in one go: they
+	RUN_MAX = 1 << 17,   /* bytes of a run that are handled in one go: they
 				stay in the processor's cache */
 	RUN_WHOLE = 1 << 23, /* in all: a signal waits a millisecond or two */
 };

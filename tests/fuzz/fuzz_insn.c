@@ -13,7 +13,7 @@
 #include "tests/fuzz/allowed.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { MEMORY = 1 << 18, WRITES = 256, CODE_SIZE = 4096 };
+enum { MEMORY = 1 << 19, WRITES = 256, CODE_SIZE = 4096 };
 
 /* Memory that repeats itself; one page may be missing, one access may fail. */
 struct world {
