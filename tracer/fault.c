@@ -291,11 +291,18 @@ int session_fault(struct session *session, struct thread *thread,
 
 bool fault_waits(const struct thread *thread)
 {
-	/* A blocked one is no fault: the kernel lifts the block for those. */
-	return thread->stop.kind != STOP_SIGNAL &&
-	       process_status(thread->tid, "SigPnd", 16, 0) &
-		       ~process_status(thread->tid, "SigBlk", 16, 0) &
-		       signal_bit(SIGSEGV);
+	pid_t tid = thread->tid;
+	uint64_t pending, bit = signal_bit(SIGSEGV);
+
+	if (thread->stop.kind == STOP_SIGNAL ||
+	    process_status(tid, "SigBlk", 16, bit) & bit)
+		return false; /* the kernel lifts the block for faults */
+	pending = process_status(tid, "SigPnd", 16, 0);
+	/* What was sent to the process may stand for a fault of a thread's
+	 * that blocked it. */
+	if (thread->mask_known && thread->mask & bit)
+		pending |= process_status(tid, "ShdPnd", 16, 0);
+	return pending & bit;
 }
 
 bool fault_is_told(const struct session *session, const struct thread *thread)

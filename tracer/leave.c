@@ -58,12 +58,25 @@ static void settle_call(struct session *session, struct thread *thread)
 		(void)!remake_call(session, thread);
 }
 
+/* Is it stopped for a signal that came instead of a fault of ours? */
+static bool is_replaced(const struct session *session,
+			const struct thread *thread, siginfo_t *info)
+{
+	return thread->stop.kind == STOP_SIGNAL &&
+	       thread->stop.value == SIGSEGV &&
+	       trace_get_siginfo(thread->tid, info) == 0 &&
+	       session_replaced(session, thread, info);
+}
+
 static bool needs_scratch(const struct session *session,
 			  const struct thread *thread)
 {
+	siginfo_t info;
+
 	return thread->call || thread->kept ||
 	       (thread_is_stopped(thread) &&
-		(fault_is_told(session, thread) || fault_waits(thread)));
+		(fault_is_told(session, thread) || fault_waits(thread) ||
+		 is_replaced(session, thread, &info)));
 }
 
 /*
@@ -87,6 +100,8 @@ int leave_prepare(struct session *session)
 	int r = process_hold(session->process, NULL, HOLD_ALL);
 
 	session->parked = true;
+	/* Later closed.count is 0; the masks that we know hold all the same. */
+	session->left_armed |= session->guard.closed.count > 0;
 	if (r < 0)
 		return r;
 	table_for_each(&session->process->threads, s)
@@ -121,6 +136,11 @@ static void answer_fault(struct session *session, struct thread *thread)
 {
 	siginfo_t info;
 
+	if (is_replaced(session, thread, &info)) {
+		if (session_keep(session, thread, &info) > 0)
+			thread->stop.value = 0;
+		return;
+	}
 	if (!fault_is_told(session, thread) ||
 	    trace_get_siginfo(thread->tid, &info) < 0)
 		return;

@@ -124,8 +124,9 @@ struct session {
 	bool armed_once;
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
 	unsigned leave_tries;
-	bool confined; /* nothing may be injected any longer */
-	int failure;   /* -errno that ends the session */
+	bool left_armed; /* pages were closed when it was left */
+	bool confined;	 /* nothing may be injected any longer */
+	int failure;	 /* -errno that ends the session */
 	const char *failed_at;
 	struct error *err;
 
@@ -197,6 +198,14 @@ struct verdict session_signal(struct session *session, struct thread *thread);
 /* The kernel forced @signal on a thread: put back what it changed. */
 int session_unforce(struct session *session, struct thread *thread,
 		    int signal) _must_check_;
+/*
+ * Did a SIGSEGV that was sent, and that the program blocks, come instead of a
+ * fault of ours?  It is to wait on: keep it for later.  1: it is kept.
+ */
+bool session_replaced(const struct session *session,
+		      const struct thread *thread, const siginfo_t *info);
+int session_keep(struct session *session, struct thread *thread,
+		 const siginfo_t *info) _must_check_;
 /* Does nothing happen when @signal is delivered to @thread? */
 bool session_ignores(const struct session *session, const struct thread *thread,
 		     int signal);

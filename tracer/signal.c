@@ -226,20 +226,26 @@ static void note_own_fault(struct session *session, struct thread *thread,
 	report_signal(session, thread, info, regs.rip);
 }
 
-/*
- * A SIGSEGV that waits comes instead of a fault of ours.  (In a call that sets
- * another mask for its while it comes rightly.)
- */
-static int keep(struct session *session, struct thread *thread,
-		const siginfo_t *info)
+bool session_replaced(const struct session *session,
+		      const struct thread *thread, const siginfo_t *info)
 {
 	struct user_regs_struct regs;
-	int r = 0;
 
-	if (session->phase == PHASE_ARMED && info->si_code <= 0 &&
-	    trace_get_regs(thread->tid, &regs) == 0 &&
-	    (int64_t)regs.orig_rax < 0)
-		r = kept_take(thread, info);
+	/* In a call that sets another mask for its while it comes rightly. */
+	return (session->phase == PHASE_ARMED || session->left_armed) &&
+	       info->si_signo == SIGSEGV && info->si_code <= 0 &&
+	       thread->mask_known && thread->mask & signal_bit(SIGSEGV) &&
+	       trace_get_regs(thread->tid, &regs) == 0 &&
+	       (int64_t)regs.orig_rax < 0;
+}
+
+int session_keep(struct session *session, struct thread *thread,
+		 const siginfo_t *info)
+{
+	int r = session_replaced(session, thread, info)
+			? kept_take(thread, info)
+			: 0;
+
 	return r > 0 ? first_error(session_unforce(session, thread, SIGSEGV), 1)
 		     : r;
 }
@@ -261,7 +267,7 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 	if (signal != SIGSEGV)
 		return deliver(session, thread, signal);
 
-	r = keep(session, thread, &info);
+	r = session_keep(session, thread, &info);
 	if (r != 0)
 		return r < 0 ? failed(session, r) : run;
 	r = session_fault(session, thread, &info);

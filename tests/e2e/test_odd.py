@@ -106,7 +106,7 @@ class Pending(Attaching):
         self.assertLess(100, events)
 
     def test_fault(self):
-        self.cycles("SEGV", "both")
+        self.cycles("SEGV", "process")
 
     def test_trap(self):
         self.cycles("TRAP", "both")

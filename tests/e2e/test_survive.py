@@ -145,7 +145,7 @@ import java.util.*;
 public class Survive {
     static long part(int me) {
         HashMap<Integer, long[]> map = new HashMap<>();
-        for (int i = 0; i < 600000; i++) {
+        for (int i = 0; i < 6000000; i++) {
             long[] cell = map.computeIfAbsent(i % 5000, k -> new long[4]);
             cell[i & 3] += (long) i * (me + 1);
             if (i % 1000 == 0)
