@@ -105,9 +105,6 @@ class Pending(Attaching):
                          text(err))
         self.assertLess(100, events)
 
-    def test_fault(self):
-        self.cycles("SEGV", "process")
-
     def test_trap(self):
         self.cycles("TRAP", "both")
 
