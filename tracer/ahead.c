@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +7,7 @@
 #include "disasm/registers.h"
 #include "tracer/ahead.h"
 #include "tracer/family.h"
+#include "tracer/process/descriptors.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/status.h"
 #include "tracer/vector.h"
@@ -204,28 +204,12 @@ static enum ahead_answer on_access(void *context,
 static bool has_watchers(pid_t pid)
 {
 	static const char *const watchers[] = {
-		"anon_inode:[perf_event]",
-		"anon_inode:[userfaultfd]",
-		"anon_inode:[io_uring]",
+		"anon_inode:\\[perf_event]",
+		"anon_inode:\\[userfaultfd]",
+		"anon_inode:\\[io_uring]",
 	};
-	char path[64], link[64];
-	struct dirent *entry;
-	bool found = false;
-	DIR *directory;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	directory = opendir(path);
-	while (directory && !found && (entry = readdir(directory))) {
-		ssize_t size = readlinkat(dirfd(directory), entry->d_name, link,
-					  sizeof(link) - 1);
-
-		link[size > 0 ? size : 0] = '\0';
-		for (size_t i = 0; i < ARRAY_SIZE(watchers); i++)
-			found |= !strcmp(link, watchers[i]);
-	}
-	if (directory)
-		closedir(directory);
-	return found;
+	return descriptors_any(pid, watchers, ARRAY_SIZE(watchers));
 }
 
 /*

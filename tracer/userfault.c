@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/userfaultfd.h>
@@ -8,31 +7,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/process/descriptors.h"
 #include "tracer/process/mem.h"
 #include "tracer/userfault.h"
 
-static void closedirp(DIR **directory)
-{
-	if (*directory)
-		closedir(*directory);
-}
-
 void userfault_look(struct session *session)
 {
-	_cleanup_(closedirp) DIR *directory = NULL;
-	struct dirent *entry;
-	char path[48], link[64];
+	const char *pattern = "anon_inode:\\[userfaultfd]";
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", session->process->proc);
-	directory = opendir(path);
-	while (directory && !session->userfaults &&
-	       (entry = readdir(directory))) {
-		ssize_t size = readlinkat(dirfd(directory), entry->d_name, link,
-					  sizeof(link) - 1);
-
-		link[size > 0 ? size : 0] = '\0';
-		session->userfaults = !strcmp(link, "anon_inode:[userfaultfd]");
-	}
+	session->userfaults |=
+		descriptors_any(session->process->proc, &pattern, 1);
 }
 
 static int refuse(struct session *session, uint64_t start, uint64_t end)
