@@ -247,6 +247,20 @@ static void forget_pins(struct session *session)
 	ranges_clear(&session->reclose);
 }
 
+int session_close(struct session *session, struct thread *thread,
+		  struct ranges *opened)
+{
+	struct injection injection;
+	int r = inject_begin(&injection, thread);
+
+	for (size_t i = 0; r == 0 && i < opened->count; i++)
+		r = guard_close_range(&session->guard, &injection,
+				      opened->range[i].start,
+				      opened->range[i].end);
+	ranges_clear(opened);
+	return first_error(r, inject_end(&injection));
+}
+
 int session_disarm(struct session *session)
 {
 	struct thread *injector;

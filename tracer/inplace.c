@@ -62,20 +62,6 @@ static int open_pages(struct session *session, struct thread *thread,
 	return first_error(r, inject_end(&injection));
 }
 
-static int close_opened(struct session *session, struct thread *thread,
-			struct ranges *opened)
-{
-	struct injection injection;
-	int r = inject_begin(&injection, thread);
-
-	for (size_t i = 0; r == 0 && i < opened->count; i++)
-		r = guard_close_range(&session->guard, &injection,
-				      opened->range[i].start,
-				      opened->range[i].end);
-	ranges_clear(opened);
-	return first_error(r, inject_end(&injection));
-}
-
 static void look_before(struct process *process, struct inflight *inflight)
 {
 	const struct call_plan *plan = &inflight->plan;
@@ -119,19 +105,6 @@ static void report_use(struct session *session, struct thread *thread,
 	call_report(session, thread, inflight->call.number, &report);
 }
 
-/* S: asleep until somebody wakes it. */
-static bool sleeps(pid_t tid)
-{
-	char path[48], line[512], *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	if (!file || !fgets(line, sizeof(line), file))
-		return false;
-	end = strrchr(line, ')');
-	return end && strncmp(end, ") S", 3) == 0;
-}
-
 /*
  * Until its next stop, or it sleeps; a filter may speak up in between.
  * @until_asleep: or else it may not have begun yet, on a busy machine.
@@ -154,7 +127,7 @@ static int await(struct thread *thread, bool until_asleep, struct stop *stop)
 			break;
 		if (i < SPINS)
 			sched_yield();
-		else if (i > SPINS && sleeps(thread->tid))
+		else if (i > SPINS && thread_is_in_state(thread->tid, "S"))
 			return -EAGAIN;
 		else
 			nanosleep(&(struct timespec){ .tv_nsec = NAP }, NULL);
@@ -220,7 +193,7 @@ void session_reclose(struct session *session, struct thread *thread)
 
 	if (!inject_possible(thread) || session_is_over(session))
 		return;
-	r = close_opened(session, thread, &session->reclose);
+	r = session_close(session, thread, &session->reclose);
 	if (r < 0 && r != -ESRCH)
 		session_fail(session, r, __func__);
 }
@@ -241,7 +214,7 @@ static int blocks(struct session *session, struct inflight *inflight)
 		return 0;
 	}
 	if (other)
-		return close_opened(session, other, &inflight->opened);
+		return session_close(session, other, &inflight->opened);
 	for (size_t i = 0; r == 0 && i < inflight->opened.count; i++)
 		r = ranges_add(&session->reclose,
 			       inflight->opened.range[i].start,
@@ -341,7 +314,7 @@ static int unpin(struct session *session, struct thread *thread)
 		return 0;
 	}
 	/* The pages left the guard when it was armed anew meanwhile. */
-	r = close_opened(session, thread, &session->pinned);
+	r = session_close(session, thread, &session->pinned);
 	return first_error(r, session_rearm(session, thread));
 }
 
@@ -358,7 +331,7 @@ int inplace_exit(struct session *session, struct thread *thread, int64_t result)
 	if (inflight->pinned)
 		r = unpin(session, thread);
 	else if (inflight->opened.count && session->policy == POLICY_EVERY)
-		r = close_opened(session, thread, &inflight->opened);
+		r = session_close(session, thread, &inflight->opened);
 	inflight->pinned = false;
 	ranges_clear(&inflight->opened);
 	return r;

@@ -4,19 +4,6 @@
 #include "tracer/process/inject.h"
 #include "tracer/raise.h"
 
-static int close_pages(struct session *session, struct thread *thread)
-{
-	const struct ranges *open = &session->reclose;
-	struct injection injection;
-	int r = inject_begin(&injection, thread);
-
-	for (size_t i = 0; r == 0 && i < open->count; i++)
-		r = guard_close_range(&session->guard, &injection,
-				      open->range[i].start, open->range[i].end);
-	ranges_clear(&session->reclose);
-	return first_error(r, inject_end(&injection));
-}
-
 struct verdict raise_finish(struct session *session, struct thread *thread,
 			    struct verdict verdict)
 {
@@ -36,7 +23,7 @@ struct verdict raise_finish(struct session *session, struct thread *thread,
 		}
 	}
 	if (r == 0)
-		r = close_pages(session, thread);
+		r = session_close(session, thread, &session->reclose);
 	if (r < 0 && r != -ESRCH)
 		session_fail(session, r, __func__);
 	return (struct verdict){ VERDICT_RUN, 0 };

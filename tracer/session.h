@@ -169,6 +169,10 @@ int session_inject(struct session *session, struct thread *thread,
 int session_arm(struct session *session, struct thread *injector) _must_check_;
 /* Stop all threads and open all pages: the slice or the session is over. */
 int session_disarm(struct session *session) _must_check_;
+/* Close what was opened for one instruction or call again, on the time of
+ * @thread; @opened is empty then. */
+int session_close(struct session *session, struct thread *thread,
+		  struct ranges *opened) _must_check_;
 /* The map changed: let new memory join, forget what is gone. */
 int session_rearm(struct session *session,
 		  struct thread *injector) _must_check_;

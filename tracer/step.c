@@ -4,8 +4,8 @@
 
 #include "disasm/registers.h"
 #include "tracer/fault.h"
-#include "tracer/process/kept.h"
 #include "tracer/process/inject.h"
+#include "tracer/process/kept.h"
 #include "tracer/process/mem.h"
 
 /*
@@ -239,20 +239,6 @@ static int run(struct stepping *s)
 	return r > 0 ? 0 : r;
 }
 
-/* Close again what was opened, on @thread's time. */
-static int close_on(struct stepping *s, struct thread *thread)
-{
-	struct guard *guard = &s->session->guard;
-	struct injection injection;
-	int r = inject_begin(&injection, thread);
-
-	for (size_t i = 0; r == 0 && i < s->opened.count; i++)
-		r = guard_close_range(guard, &injection,
-				      s->opened.range[i].start,
-				      s->opened.range[i].end);
-	return first_error(r, inject_end(&injection));
-}
-
 /*
  * The signal of a thread that raised an exception would be lost by an
  * injection.  Another thread lends itself; alone, it closes them when its
@@ -264,11 +250,11 @@ static int close_pages(struct stepping *s, int *answer)
 	struct thread *other;
 
 	if (!s->raised)
-		return close_on(s, s->thread);
+		return session_close(session, s->thread, &s->opened);
 	*answer = FAULT_THEIRS;
 	other = inject_thread(session->process);
 	if (other)
-		return close_on(s, other);
+		return session_close(session, other, &s->opened);
 	s->thread->raises = true;
 	return ranges_join(&session->reclose, &s->opened);
 }

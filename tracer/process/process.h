@@ -147,6 +147,8 @@ void thread_forget(struct thread *thread);
 
 void thread_set_state(struct thread *thread, enum thread_state state);
 bool thread_is_stopped(const struct thread *thread);
+/* Is its state, of proc_pid_stat(5), one of these letters?  X: it is gone. */
+bool thread_is_in_state(pid_t tid, const char *states);
 
 /*
  * Stop every other running thread of @process, @except (or NULL) aside, and

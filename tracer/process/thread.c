@@ -42,26 +42,26 @@ void thread_forget(struct thread *thread)
 	thread->rseq_known = false;
 }
 
-/*
- * Will not answer, and will not touch memory before it stops: sleeps in the
- * kernel where no interrupt reaches it (vfork, disk, network file system), or
- * is the dead leader of a process whose other threads live on.
- */
-static bool is_in_state(pid_t tid, const char *states)
+bool thread_is_in_state(pid_t tid, const char *states)
 {
 	char path[48], line[512], *end;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 	if (!file || !fgets(line, sizeof(line), file))
-		return true;
+		return strchr(states, 'X');
 	end = strrchr(line, ')');
 	return end && end[1] == ' ' && strchr(states, end[2]);
 }
 
+/*
+ * Will not answer, and will not touch memory before it stops: sleeps in the
+ * kernel where no interrupt reaches it (vfork, disk, network file system), or
+ * is the dead leader of a process whose other threads live on.
+ */
 static bool is_deaf(pid_t tid)
 {
-	return is_in_state(tid, "DZX");
+	return thread_is_in_state(tid, "DZX");
 }
 
 int thread_wait(struct thread *thread, struct stop *stop)
@@ -70,7 +70,7 @@ int thread_wait(struct thread *thread, struct stop *stop)
 
 	do {
 		r = stop_wait(thread->tid, true, stop);
-		if (r == -EINTR && is_in_state(thread->tid, "ZX"))
+		if (r == -EINTR && thread_is_in_state(thread->tid, "ZX"))
 			return -ESRCH;
 	} while (r == -EINTR);
 
