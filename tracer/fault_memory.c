@@ -35,11 +35,13 @@ bool fault_allowed(struct session *session, uint64_t addr, uint64_t size,
 static int read_allowed(void *context, uint64_t addr, void *buffer, size_t size)
 {
 	struct session *session = context;
-	int r;
+	int r = 0;
 
 	if (!fault_allowed(session, addr, size, PROT_READ))
 		return -EFAULT;
-	r = mem_read(session->process->mem, addr, buffer, size);
+	if (guard_closed(&session->guard, addr, addr + size) ||
+	    !mem_read_open(session->process->pid, addr, buffer, size))
+		r = mem_read(session->process->mem, addr, buffer, size);
 	if (r == 0)
 		survival_read(&session->process->survival, addr, buffer, size);
 	return r;
@@ -89,6 +91,9 @@ static int write_allowed(void *context, uint64_t addr, const void *buffer,
 	if (r < 0)
 		return r;
 	survival_write(&session->process->survival, addr, size);
+	if (!guard_closed(&session->guard, addr, addr + size) &&
+	    mem_write_open(session->process->pid, addr, buffer, size))
+		return 0;
 	return mem_write(session->process->mem, addr, buffer, size);
 }
 

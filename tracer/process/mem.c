@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/uio.h>
 
 #include "tracer/process/mem.h"
 
@@ -63,4 +64,22 @@ int mem_write(int fd, uint64_t addr, const void *buffer, size_t size)
 		size -= (size_t)put;
 	}
 	return 0;
+}
+
+bool mem_read_open(pid_t pid, uint64_t addr, void *buffer, size_t size)
+{
+	struct iovec local = { buffer, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+
+	return size > PAGE &&
+	       process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+bool mem_write_open(pid_t pid, uint64_t addr, const void *buffer, size_t size)
+{
+	struct iovec local = { (void *)(uintptr_t)buffer, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+
+	return size > PAGE && process_vm_writev(pid, &local, 1, &remote, 1,
+						0) == (ssize_t)size;
 }

@@ -19,3 +19,10 @@ int mem_open(pid_t pid, int *ret) _must_check_;
 int mem_read(int fd, uint64_t addr, void *buffer, size_t size) _must_check_;
 int mem_write(int fd, uint64_t addr, const void *buffer,
 	      size_t size) _must_check_;
+
+/*
+ * The same of much memory in which nothing is closed: the kernel copies it
+ * once instead of twice.  False: not all of it, or less than pays.
+ */
+bool mem_read_open(pid_t pid, uint64_t addr, void *buffer, size_t size);
+bool mem_write_open(pid_t pid, uint64_t addr, const void *buffer, size_t size);
