@@ -111,7 +111,8 @@ struct session {
 	struct log *log;    /* of the family, or its own: */
 	struct log own_log; /* under -ff */
 	struct counts counts;
-	struct table classes;	/* hash -> struct class_count */
+	struct table classes;		/* hash -> struct class_count */
+	struct class_count *last_class; /* of them */
 	uint64_t uncounted;	/* accesses of more classes than are kept */
 	struct table unseen;	/* hash of reason -> struct unseen_count */
 	struct table functions; /* ip -> struct named_ip */

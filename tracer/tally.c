@@ -52,9 +52,13 @@ static struct class_count *find_class(struct session *session, const char *kind,
 void tally_access(struct session *session, const struct component *component,
 		  uint8_t op)
 {
-	struct class_count *count =
-		find_class(session, component->kind, component->name, op);
+	struct class_count *count = session->last_class;
 
+	if (!count || count->op != op || count->kind != component->kind ||
+	    strcmp(count->name, component->name) != 0)
+		count = find_class(session, component->kind, component->name,
+				   op);
+	session->last_class = count;
 	if (count)
 		count->count++;
 	else

@@ -56,3 +56,8 @@ void elf_table_done(struct elf_table *table);
 /* The entry that covers @addr, or NULL. */
 const struct elf_entry *elf_table_at(const struct elf_table *table,
 				     uint64_t addr);
+
+/* Up to where, from its start, elf_table_at() finds @entry; its start: never.
+ */
+uint64_t elf_table_stretch(const struct elf_table *table,
+			   const struct elf_entry *entry);

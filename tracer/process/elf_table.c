@@ -113,3 +113,15 @@ const struct elf_entry *elf_table_at(const struct elf_table *table,
 	}
 	return best;
 }
+
+uint64_t elf_table_stretch(const struct elf_table *table,
+			   const struct elf_entry *entry)
+{
+	const struct elf_entry *next = entry + 1;
+	uint64_t end = entry->addr + entry->size;
+
+	if (entry > table->entry && entry[-1].addr == entry->addr)
+		return entry->addr;
+	return next < table->entry + table->count ? min_u64(end, next->addr)
+						  : end;
+}

@@ -224,6 +224,7 @@ int symbols_update(struct symbols *symbols, const struct maps *maps)
 	symbols->modules = list.module;
 	symbols->count = list.count;
 	symbols->generation++;
+	memset(symbols->recent, 0, sizeof(symbols->recent));
 	return 0;
 }
 

@@ -17,12 +17,21 @@ struct place {
 	char *path, *name;
 };
 
+/* Where symbols_at() gives this symbol. */
+struct stretch {
+	uint64_t start, size;
+	struct symbol symbol;
+};
+
+enum { STRETCHES = 16 };
+
 /*
  * Images and places are never freed before the end: names and modules that
  * were given out stay valid, and a library that comes back to its old place
  * is the same module again.
  */
 struct symbols {
+	struct stretch recent[STRETCHES]; /* by page */
 	struct images images;
 	struct place *places;
 	const struct module **modules; /* by address */

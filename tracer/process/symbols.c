@@ -8,16 +8,30 @@
 
 int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret)
 {
-	const struct module *module = symbols_module(symbols, addr);
+	struct stretch *recent = &symbols->recent[addr / PAGE % STRETCHES];
+	const struct module *module;
+	const struct elf_table *table;
 	const struct elf_entry *entry;
 
+	/* A program stays where it is for a while. */
+	if (addr - recent->start < recent->size) {
+		*ret = recent->symbol;
+		return 0;
+	}
+	module = symbols_module(symbols, addr);
 	if (!module)
 		return -ENOENT;
-	entry = elf_table_at(image_table(module_image(module)),
-			     addr - module->bias);
+	table = image_table(module_image(module));
+	entry = elf_table_at(table, addr - module->bias);
 	if (!entry)
 		return -ENOENT;
 	*ret = module_symbol(module, entry);
+	*recent = (struct stretch){
+		.start = ret->addr,
+		.size = min_u64(elf_table_stretch(table, entry) - entry->addr,
+				module->end - ret->addr),
+		.symbol = *ret,
+	};
 	return 0;
 }
 
