@@ -53,6 +53,8 @@ static void compare(struct session *session, const struct part *part,
 {
 	uint64_t at = 0, first;
 
+	if (memcmp(part->bytes, now, part->size) == 0)
+		return;
 	while (at < part->size) {
 		first = at;
 		while (at < part->size && part->known[at] &&

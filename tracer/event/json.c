@@ -4,6 +4,8 @@
 
 #include "tracer/event/json.h"
 
+enum { NANOSECONDS = 9 }; /* digits */
+
 static const char digits[] = "0123456789abcdef";
 
 /* 10xxxxxx, and inside the bounds that the byte before it left. */
@@ -141,37 +143,44 @@ void json_bytes(struct json *json, const char *key, const char *value,
 	buffer_char(json->out, '"');
 }
 
-/* Two digits at a time; returns where they begin. */
-static char *decimal(char *end, uint64_t value)
-{
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324"
-		"25262728293031323334353637383940414243444546474849"
-		"50515253545556575859606162636465666768697071727374"
-		"75767778798081828384858687888990919293949596979899";
+static const char pairs[] =
+	"00010203040506070809101112131415161718192021222324"
+	"25262728293031323334353637383940414243444546474849"
+	"50515253545556575859606162636465666768697071727374"
+	"75767778798081828384858687888990919293949596979899";
 
-	while (value >= 100) {
+/* Two digits at a time, from behind. */
+static void put_digits(char *end, uint64_t value, unsigned count)
+{
+	for (; count >= 2; count -= 2) {
 		end -= 2;
 		memcpy(end, pairs + value % 100 * 2, 2);
 		value /= 100;
 	}
-	if (value < 10) {
-		*--end = digits[value];
-		return end;
-	}
-	end -= 2;
-	memcpy(end, pairs + value * 2, 2);
-	return end;
+	if (count)
+		end[-1] = digits[value % 10];
+}
+
+static unsigned count_digits(uint64_t value)
+{
+	unsigned count = 1;
+
+	for (; value >= 10000; value /= 10000)
+		count += 4;
+	return count + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
 char *json_put_number(char *to, uint64_t value)
 {
-	char text[20];
-	char *end = text + sizeof(text);
-	char *start = decimal(end, value);
+	unsigned count;
 
-	memcpy(to, start, (size_t)(end - start));
-	return to + (end - start);
+	if (value < 10) {
+		*to = digits[value];
+		return to + 1;
+	}
+	count = count_digits(value);
+	put_digits(to + count, value, count);
+	return to + count;
 }
 
 char *json_put_integer(char *to, int64_t value)
@@ -182,13 +191,37 @@ char *json_put_integer(char *to, int64_t value)
 	return json_put_number(to, -(uint64_t)value);
 }
 
-/* The lowest @nibbles of @value. */
+/* The lower half of @value: each nibble a byte, the highest first. */
+static uint64_t spread(uint32_t value)
+{
+	uint64_t x = value;
+
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return __builtin_bswap64(x);
+}
+
+/* '0' + nibble, or 'a' + nibble - 10, in eight bytes at once. */
+static void put_eight(char *to, uint32_t value)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t nibbles = spread(value);
+	uint64_t letters = (nibbles + ones * 6) >> 4 & ones;
+	uint64_t text = nibbles + ones * '0' + letters * ('a' - 10 - '0');
+
+	memcpy(to, &text, sizeof(text));
+}
+
+/* The lowest @nibbles of @value; all sixteen are written. */
 static char *put_hex(char *to, uint64_t value, unsigned nibbles)
 {
 	memcpy(to, "\"0x", 3);
 	to += 3;
-	while (nibbles--)
-		*to++ = digits[value >> nibbles * 4 & 15];
+	value <<= 4 * (16 - nibbles);
+	put_eight(to, (uint32_t)(value >> 32));
+	put_eight(to + 8, (uint32_t)value);
+	to += nibbles;
 	*to++ = '"';
 	return to;
 }
@@ -207,15 +240,11 @@ char *json_put_value(char *to, uint64_t value, unsigned size)
 
 char *json_put_time(char *to, const struct timespec *time)
 {
-	char text[32];
-	char *end = text + sizeof(text);
-	char *start = decimal(end, (uint64_t)time->tv_nsec + 1000000000);
-
-	*start = '.'; /* in the place of the 1 that kept the zeros */
-	start = decimal(start, (uint64_t)time->tv_sec);
 	*to++ = '"';
-	memcpy(to, start, (size_t)(end - start));
-	to += end - start;
+	to = json_put_number(to, (uint64_t)time->tv_sec);
+	*to++ = '.';
+	put_digits(to + NANOSECONDS, (uint64_t)time->tv_nsec, NANOSECONDS);
+	to += NANOSECONDS;
 	*to++ = '"';
 	return to;
 }
