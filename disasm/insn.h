@@ -115,8 +115,8 @@ void insn_names_free(struct insn_names *names);
 DEFINE_CLEANUP(insn_names)
 
 /*
- * The text in Intel syntax, for people, cut at INSN_TEXT.  Where Capstone does
- * not know the bytes it is ".byte 0x62, 0xf1, ...".
+ * The text in Intel syntax, for people, shorter than INSN_TEXT; until the next
+ * call.  Where Capstone does not know the bytes it is ".byte 0x62, 0xf1, ...".
  */
-void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
-	       char text[INSN_TEXT]);
+const char *insn_text(struct insn_names *names, const struct insn *insn,
+		      uint64_t ip);

@@ -95,8 +95,8 @@ static void disassemble(struct insn_names *names, const struct insn *insn,
 	mend_string(insn, text);
 }
 
-void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
-	       char text[INSN_TEXT])
+const char *insn_text(struct insn_names *names, const struct insn *insn,
+		      uint64_t ip)
 {
 	struct cached *cached = &names->cached[(ip ^ ip >> 9) % CACHED];
 
@@ -107,5 +107,5 @@ void insn_text(struct insn_names *names, const struct insn *insn, uint64_t ip,
 		memcpy(cached->bytes, insn->bytes, insn->length);
 		disassemble(names, insn, ip, cached->text);
 	}
-	memcpy(text, cached->text, strlen(cached->text) + 1);
+	return cached->text;
 }

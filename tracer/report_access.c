@@ -66,7 +66,6 @@ static void write_event(struct session *session, struct thread *thread,
 {
 	const struct effect *effect = report->effect;
 	struct event_frame frames[EVENT_FRAMES];
-	char text[INSN_TEXT] = "";
 	struct event_access event = {
 		.seq = ++session->log->seq,
 		.insn_seq = session->log->insns,
@@ -89,10 +88,9 @@ static void write_event(struct session *session, struct thread *thread,
 		.nbytes = report->nbytes,
 	};
 
-	if (report->insn) {
-		insn_text(session->names, report->insn, report->ip, text);
-		event.insn = text;
-	}
+	if (report->insn)
+		event.insn =
+			insn_text(session->names, report->insn, report->ip);
 	if (session->options->stacks && report->regs) {
 		event.nframes = stack_walk(session, thread, report->regs,
 					   frames, &event.stack_end);
@@ -100,7 +98,7 @@ static void write_event(struct session *session, struct thread *thread,
 	}
 	session->counts.events++;
 	session->family->events++;
-	record_access(&session->log->buffer, &event);
+	record_access(&session->log->buffer, &event, &session->log->memo);
 	log_line(session->log);
 }
 

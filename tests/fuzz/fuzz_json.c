@@ -103,6 +103,7 @@ static void check_line(struct buffer *out)
 static void try_record(struct input *input, char *const text[8])
 {
 	_cleanup_(buffer_done) struct buffer out = { 0 };
+	struct record_memo memo = { 0 };
 	uint8_t old[EVENT_SHOWN], new[EVENT_SHOWN], bytes[15];
 	const struct event_frame frame = { .ip = input_word(input),
 					   .function = text[4],
@@ -137,8 +138,13 @@ static void try_record(struct input *input, char *const text[8])
 	input_take(input, bytes, sizeof(bytes));
 	input_take(input, old, sizeof(old));
 	input_take(input, new, sizeof(new));
-	record_access(&out, &access);
-	check_line(&out);
+	/* Anew, and as remembered. */
+	for (unsigned i = 0; i < 2; i++) {
+		buffer_clear(&out);
+		record_access(&out, &access, &memo);
+		check_line(&out);
+	}
+	record_memo_done(&memo);
 	buffer_clear(&out);
 	record_warning(&out, text[0], &access.time);
 	check_line(&out);

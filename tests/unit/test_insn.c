@@ -182,26 +182,26 @@ static const struct {
 static void test_text(void **state)
 {
 	_cleanup_(insn_names_freep) struct insn_names *names = NULL;
-	char text[INSN_TEXT];
+	const char *text;
 	struct insn insn;
 
 	assert_int_equal(insn_names_new(&names), 0);
 	assert_int_equal(decode("\x48\x89\x47\x08", 4, &insn), 0);
-	insn_text(names, &insn, 0x1000, text);
+	text = insn_text(names, &insn, 0x1000);
 	assert_string_equal(text, "mov qword ptr [rdi + 8], rax");
 	/* relative to where it stands */
 	assert_int_equal(decode("\xe8\x00\x01\x00\x00", 5, &insn), 0);
-	insn_text(names, &insn, 0x1000, text);
+	text = insn_text(names, &insn, 0x1000);
 	assert_string_equal(text, "call 0x1105");
 	for (size_t i = 0; i < ARRAY_SIZE(mended); i++) {
 		assert_int_equal(
 			decode(mended[i].bytes, mended[i].length, &insn), 0);
-		insn_text(names, &insn, 0x1000, text);
+		text = insn_text(names, &insn, 0x1000);
 		assert_string_equal(text, mended[i].text);
 	}
 	/* vgf2p8mulb zmm0, zmm0, [rdi] is not known to Capstone 4 */
 	assert_int_equal(decode("\x62\xf2\x7d\x48\xcf\x07", 6, &insn), 0);
-	insn_text(names, &insn, 0x1000, text);
+	text = insn_text(names, &insn, 0x1000);
 	assert_true(!strncmp(text, "vgf2p8mulb ", 11) ||
 		    !strcmp(text, ".byte 0x62, 0xf2, 0x7d, 0x48, 0xcf, 0x07"));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +66,7 @@ static void log_armed(struct buffer *out)
 
 static void log_accesses(struct buffer *out)
 {
+	struct record_memo memo = { 0 };
 	struct event_access access = {
 		.seq = 1,
 		.time = now,
@@ -90,7 +92,7 @@ static void log_accesses(struct buffer *out)
 			       .offset = 24 },
 	};
 
-	record_access(out, &access);
+	record_access(out, &access, &memo);
 	access.seq++;
 	access.op = EVENT_READ;
 	access.size = UINT64_MAX;
@@ -101,7 +103,7 @@ static void log_accesses(struct buffer *out)
 	access.component.kind = "file";
 	access.component.start = 0;
 	access.component.size = 0;
-	record_access(out, &access);
+	record_access(out, &access, &memo);
 	access.seq++;
 	access.syscall = "read";
 	access.how = "compared";
@@ -112,7 +114,8 @@ static void log_accesses(struct buffer *out)
 						      { 3, "", 3, "" } };
 	access.nframes = 3;
 	access.stack_end = "truncated";
-	record_access(out, &access);
+	record_access(out, &access, &memo);
+	record_memo_done(&memo);
 }
 
 static void log_rest(struct buffer *out)
@@ -295,10 +298,58 @@ static void test_a_reader_has_it_after_the_stop(void **state)
 	close(ends[1]);
 }
 
+/* More than the pieces that a thread of its own writes, in their order. */
+static void test_a_long_file_is_whole(void **state)
+{
+	enum { LINES = 200000 };
+	char path[] = "/tmp/cls-test-log-XXXXXX", line[32];
+	int fd = mkstemp(path);
+	FILE *file = fdopen(fd, "r");
+	struct error err;
+	struct log log;
+
+	assert_non_null(file);
+	assert_int_equal(log_open(&log, path, NULL, &err), 0);
+	for (unsigned i = 0; i < LINES; i++) {
+		buffer_format(&log.buffer, "%u\n", i);
+		log_line(&log);
+		if (i == LINES / 2)
+			log_flush(&log);
+	}
+	assert_non_null(log.writer);
+	log_done(&log);
+	for (unsigned i = 0; i < LINES; i++) {
+		assert_non_null(fgets(line, sizeof(line), file));
+		assert_int_equal(atoi(line), i);
+	}
+	assert_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	unlink(path);
+}
+
+/* What /dev/full says is known once the next piece is to be written. */
+static void test_a_full_disk_is_told(void **state)
+{
+	struct error err;
+	struct log log;
+
+	assert_int_equal(log_open(&log, "/dev/full", NULL, &err), 0);
+	log.direct = false; /* as a file */
+	for (unsigned i = 0; i < 100000 && !log.gone; i++) {
+		buffer_string(&log.buffer, "0123456789\n");
+		log_line(&log);
+	}
+	assert_true(log.gone);
+	assert_int_equal(log.number, -ENOSPC);
+	log_done(&log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_reader_has_it_after_the_stop),
+		cmocka_unit_test(test_a_long_file_is_whole),
+		cmocka_unit_test(test_a_full_disk_is_told),
 		cmocka_unit_test(test_a_log_is_valid),
 		cmocka_unit_test(test_the_validator_sees_faults),
 		cmocka_unit_test(test_an_empty_log_is_a_fault),

@@ -62,12 +62,48 @@ static void contains_no(const char *line, const char *text)
 static const char *access_line(struct buffer *out,
 			       const struct event_access *access)
 {
+	struct record_memo memo = { 0 };
+
 	buffer_clear(out);
-	record_access(out, access);
+	record_access(out, access, &memo);
 	assert_false(out->failed);
 	assert_int_equal(out->data[out->size - 1], '\n');
 	out->data[out->size - 1] = '\0';
+	record_memo_done(&memo);
 	return out->data;
+}
+
+static void test_a_remembered_component(void **state)
+{
+	static const struct event_component components[] = {
+		{ "global", "c", "a", NULL, "symbol", "exact", 0x10, 8, 1 },
+		{ "global", "c", "a", NULL, "symbol", "exact", 0x10, 8, 2 },
+		{ "global", "c", "b", NULL, "symbol", "exact", 0x10, 8, 2 },
+		{ "global", "c", "b", "m", "symbol", "exact", 0x10, 8, 2 },
+		{ "global", "c", "b", "n", "symbol", "exact", 0x10, 8, 2 },
+		{ "global", "c", "b", "n", "symbol", "likely", 0x10, 8, 2 },
+		{ "global", "c", "b", "n", "chunk", "likely", 0x10, 8, 2 },
+		{ "object", "c", "b", "n", "chunk", "likely", 0x10, 8, 2 },
+		{ "object", "c++", "b", "n", "chunk", "likely", 0x10, 8, 2 },
+		{ "object", "c++", "b", "n", "chunk", "likely", 0, 8, 2 },
+		{ "object", "c++", "b", "n", "chunk", "likely", 0, 0, 2 },
+		{ NULL },
+		{ "object", "c++", NULL, "n", "chunk", "likely", 0, 0, 2 },
+	};
+	_cleanup_(buffer_done) struct buffer fresh = { 0 }, kept = { 0 };
+	struct record_memo memo = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(components); i++) {
+		const struct event_access access = {
+			.component = components[i],
+		};
+
+		buffer_clear(&kept);
+		record_access(&kept, &access, &memo);
+		kept.data[kept.size - 1] = '\0';
+		assert_string_equal(access_line(&fresh, &access), kept.data);
+	}
+	record_memo_done(&memo);
 }
 
 static void test_a_whole_access(void **state)
@@ -265,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_whole_access),
+		cmocka_unit_test(test_a_remembered_component),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_long_values_are_cut),
 		cmocka_unit_test(test_what_is_left_out),

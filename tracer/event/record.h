@@ -16,7 +16,28 @@ void record_armed(struct buffer *out, const struct event_armed *armed,
 		  const struct timespec *time);
 void record_closed(struct buffer *out, pid_t pid, uint64_t start, uint64_t end,
 		   const char *reason, const struct timespec *time);
-void record_access(struct buffer *out, const struct event_access *access);
+
+/*
+ * Text of the access before: mostly the thread, the instruction and the
+ * component are the same again.  Zero-initialize; one for each log.
+ */
+struct record_part {
+	char *word, *more; /* strings that it was made of */
+	struct buffer text;
+};
+
+struct record_memo {
+	struct record_part thread, instruction, component;
+	pid_t pid, tid;
+	uint64_t ip;
+	struct event_component like; /* without name and member */
+	size_t offset; /* where the component's is put in its text */
+};
+
+void record_memo_done(struct record_memo *memo);
+void record_access(struct buffer *out, const struct event_access *access,
+		   struct record_memo *memo);
+
 void record_exec(struct buffer *out, pid_t pid, const char *executable,
 		 const struct timespec *time);
 void record_fork(struct buffer *out, pid_t pid, pid_t child, const char *how,

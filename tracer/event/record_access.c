@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/event/line.h"
+#include "tracer/event/memo.h"
 #include "tracer/event/record.h"
 
 /*
@@ -35,19 +36,6 @@ static void record_values(struct json *json, const struct event_access *access)
 		json_bool(json, "cut", true);
 }
 
-static void record_instruction(struct json *json,
-			       const struct event_access *access)
-{
-	enum { INSTRUCTION_MAX = 15 };
-
-	json_address(json, "ip", access->ip);
-	if (access->insn)
-		json_string(json, "insn", access->insn);
-	else if (access->bytes && access->nbytes)
-		json_hex(json, "bytes", access->bytes,
-			 min_u64(access->nbytes, INSTRUCTION_MAX));
-}
-
 static void record_by(struct json *json, const struct event_access *access)
 {
 	if (access->syscall) {
@@ -57,27 +45,6 @@ static void record_by(struct json *json, const struct event_access *access)
 		json_word(json, "by", "user");
 	}
 	line_word(json, "how", access->how);
-}
-
-static void record_component(struct json *json,
-			     const struct event_component *component)
-{
-	if (!component->kind || !*component->kind)
-		return;
-	json_open(json, "component");
-	json_word(json, "kind", component->kind);
-	line_word(json, "runtime", component->runtime);
-	line_text(json, line_name_key(component->kind), component->name);
-	line_text(json, "member", component->member);
-	if (component->start) {
-		json_address(json, "start", component->start);
-		json_number(json, "offset", component->offset);
-	}
-	if (component->size)
-		json_number(json, "size", component->size);
-	line_word(json, "how", component->how);
-	line_word(json, "confidence", component->confidence);
-	json_close(json);
 }
 
 static void record_frame(struct json *json, const struct event_frame *frame)
@@ -116,7 +83,8 @@ static const char *op_name(enum event_op op)
 	return "rw";
 }
 
-void record_access(struct buffer *out, const struct event_access *access)
+void record_access(struct buffer *out, const struct event_access *access,
+		   struct record_memo *memo)
 {
 	struct json json;
 
@@ -124,19 +92,16 @@ void record_access(struct buffer *out, const struct event_access *access)
 	json_number(&json, "seq", access->seq);
 	json_number(&json, "insn_seq", access->insn_seq);
 	json_time(&json, "time", &access->time);
-	json_integer(&json, "pid", access->pid);
-	json_integer(&json, "tid", access->tid);
-	line_text(&json, "comm", access->comm);
-
+	memo_thread(memo, &json, access);
 	json_word(&json, "op", op_name(access->op));
 	json_address(&json, "addr", access->addr);
 	json_number(&json, "size", access->size);
 	if (access->count > 1)
 		json_number(&json, "count", access->count);
-	record_instruction(&json, access);
+	memo_instruction(memo, &json, access);
 	record_values(&json, access);
 	record_by(&json, access);
-	record_component(&json, &access->component);
+	memo_component(memo, &json, &access->component);
 	record_stack(&json, access);
 	line_close(&json);
 }
