@@ -6,6 +6,7 @@
 #include "tracer/confined.h"
 #include "tracer/family.h"
 #include "tracer/fault.h"
+#include "tracer/privilege.h"
 #include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
 #include "tracer/rewrites.h"
@@ -195,6 +196,7 @@ int session_arm(struct session *session, struct thread *injector)
 		session->family->armed_ns = session_now();
 	if (first)
 		report_armed(session);
+	privilege_tell(session);
 	return 0;
 }
 

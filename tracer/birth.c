@@ -12,6 +12,7 @@
 #include "tracer/fault.h"
 #include "tracer/follow.h"
 #include "tracer/idle.h"
+#include "tracer/privilege.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/program.h"
 #include "tracer/refuse.h"
@@ -281,11 +282,13 @@ static void drop_others(struct session *session, struct thread *survivor)
 		session_fail(session, -ENOMEM, __func__);
 }
 
-static const char *unsuitable(pid_t pid)
+static const char *untraceable(const struct thread *thread)
 {
 	char path[48];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (confined(thread))
+		return "confined itself before (seccomp)";
+	snprintf(path, sizeof(path), "/proc/%d/exe", thread->process->pid);
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? NULL : program_unsuitable(fd);
@@ -295,6 +298,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 {
 	struct process *process = session->process;
 	const char *why;
+	bool hidden;
 	int r;
 
 	if (thread->tgid != process->pid) {
@@ -324,7 +328,8 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	thread_forget(thread);
 
 	r = process_exec(process);
-	if (r < 0) {
+	hidden = r == -EACCES || r == -EPERM;
+	if (r < 0 && !hidden) {
 		session_fail(session, r, __func__);
 		return run;
 	}
@@ -336,8 +341,10 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	session->overdue = false;
 	session->armed_once = false;
 	session->self_test = 0;
-	why = confined(thread) ? "confined itself before (seccomp)"
-			       : unsuitable(process->pid);
+	why = hidden ? "may be executed, but not read, by you"
+		     : untraceable(thread);
+	if (!why)
+		privilege_look(session);
 	r = why ? -ENOEXEC : entry_await(session, thread);
 	if (r < 0) {
 		report_warning(session,

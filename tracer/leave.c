@@ -83,12 +83,22 @@ static bool needs_scratch(const struct session *session,
  * A thread that is deaf in a moved call needs its room yet, and one whose
  * fault will be told the memory for putting a disposition back.
  */
-static bool scratch_is_needed(const struct session *session)
+static bool scratch_is_needed(struct session *session)
 {
+	struct thread *last =
+		process_thread(session->process, session->scratch_needed_by);
+
+	/* Asked for each thread that leaves: of a thousand the same one. */
+	if (last && needs_scratch(session, last))
+		return true;
 	table_for_each(&session->process->threads, s)
 	{
-		if (needs_scratch(session, s->value))
-			return true;
+		struct thread *thread = s->value;
+
+		if (!needs_scratch(session, thread))
+			continue;
+		session->scratch_needed_by = thread->tid;
+		return true;
 	}
 	return false;
 }

@@ -104,6 +104,7 @@ struct session {
 	bool shadow_stack;     /* it has one; holds as long */
 	struct table decoded;  /* ip -> struct decoded */
 	bool rewrites;	       /* it may write its code, and nobody tells */
+	bool unprivileged;     /* not told yet; privilege.h */
 	bool userfaults;       /* it has, or had, a userfaultfd */
 	struct ranges registered; /* with that, when last looked; tag 0 */
 	uint64_t decoded_remaps;  /* process->remaps that it holds for */
@@ -130,6 +131,8 @@ struct session {
 	int failure;	 /* -errno that ends the session */
 	const char *failed_at;
 	struct error *err;
+	/* The last answer of leave.c */
+	pid_t scratch_needed_by;
 
 	uint64_t began_ns, stopped_ns; /* monotonic */
 	uint64_t slice_ns, rest_ns;    /* when they end */
