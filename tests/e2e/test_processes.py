@@ -5,8 +5,8 @@ of a terminal, namespaces."""
 
 import os
 import pwd
+import re
 import shutil
-import subprocess
 import time
 import unittest
 
@@ -125,6 +125,75 @@ class Privileges(Case):
             self.assertEqual(125, tracer.status)
             self.assertIn("set-user-ID", text(tracer.err))
             self.assertIsNone(process.poll())
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"),
+                     "cannot make namespaces")
+class Elsewhere(Attaching):
+    """Programs that see other files and other numbers than we do: names come
+    from the files that they see."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.path("program")
+        # what is at this path for us has no such symbol
+        shutil.copy(target("counter"), self.program)
+        if run(["unshare", "-pmf", "true"]).status:
+            self.skipTest("unshare is not permitted")
+
+    def names(self, log):
+        self.assertNotEqual([], log.accesses)
+        self.assertEqual({"arena"}, {a["component"]["name"]
+                                     for a in log.accesses})
+
+    def attached(self, argv, *options):
+        with running(argv) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            pid = process.pid
+            with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+                pid = int((file.read().split() or [pid])[0])
+            before = self.look(pid)
+            log = self.attach(pid, "-k", "-w", "arena", "--every",
+                              "--max-events", "500", *options)
+            self.names(log)
+            self.assertIn("hammer", {f.get("function") for a in log.accesses
+                                     for f in a["stack"]})
+            self.assert_untouched(pid, before)
+            out, err = process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual((0, b"right, interrupted 0\n"),
+                             (process.returncode, out), text(err))
+
+    def in_namespace(self, *argument):
+        script = ("mount -t tmpfs none %s && cp %s %s && exec %s %s" % (
+            self.directory, target("hammer"), self.program, self.program,
+            " ".join(argument)))
+        return ["unshare", "-pmf", "/bin/sh", "-c", script]
+
+    def in_jail(self, *argument):
+        libraries = re.findall(r"/\S+", text(run(
+            ["ldd", target("hammer")]).out))
+        for file in libraries:
+            place = self.path("jail") + os.path.dirname(file)
+            os.makedirs(place, exist_ok=True)
+            shutil.copy(file, place)
+        shutil.copy(target("hammer"), self.path("jail/program"))
+        return ["chroot", self.path("jail"), "/program", *argument]
+
+    def test_attach_to_namespace(self):
+        self.attached(self.in_namespace())
+
+    def test_attach_to_jail(self):
+        self.attached(self.in_jail())
+
+    def test_survive_in_jail(self):
+        self.attached(self.in_jail(), "--survive")
+
+    def test_run_into_them(self):
+        for argv in (self.in_namespace("20"), self.in_jail("20")):
+            result, log = self.traced(argv, "-f", "-w", "arena", "--every")
+            self.assertEqual((0, b"ready\nright, interrupted 0\n"),
+                             (result.status, result.out), text(result.err))
+            self.names(log)
 
 
 if __name__ == "__main__":
