@@ -107,6 +107,7 @@ int leave_prepare(struct session *session)
 {
 	struct injection injection;
 	struct thread *injector;
+	bool needed;
 	int r = process_hold(session->process, NULL, HOLD_ALL);
 
 	session->parked = true;
@@ -131,12 +132,14 @@ int leave_prepare(struct session *session)
 		return -EAGAIN;
 	if (!injector)
 		return session->process->threads.count ? -EAGAIN : 0;
+	/* An injection blocks the signals that this looks for. */
+	needed = scratch_is_needed(session);
 	r = inject_begin(&injection, injector);
 	if (r == 0)
 		r = guard_open(&session->guard, &injection, 0, UINT64_MAX);
 	if (r == 0)
 		r = survive_remove(session, &injection);
-	if (r == 0 && !scratch_is_needed(session))
+	if (r == 0 && !needed)
 		r = inject_unscratch(&injection);
 	return first_error(r, inject_end(&injection));
 }
@@ -195,6 +198,11 @@ int leave_settle(struct session *session, struct thread *thread, int *signal)
 	*signal = 0;
 	if (thread->call)
 		settle_call(session, thread);
+	/* The call may be the one that set the mask, which nobody asked for
+	 * yet; no fault changes it here. */
+	if (thread->stop.kind == STOP_SYSCALL)
+		thread->mask_known =
+			trace_get_mask(thread->tid, &thread->mask) == 0;
 	if (fault_waits(thread))
 		return LEAVE_LATER;
 	answer_fault(session, thread);

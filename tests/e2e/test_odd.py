@@ -87,7 +87,7 @@ class Userfaults(Attaching):
 
 class Pending(Attaching):
     """A blocked signal that the program sent itself waits, while we come,
-    close pages, and go."""
+    close pages, and go; for SIGSEGV see test_survive.py."""
 
     def cycles(self, *how):
         argv = [target("pending"), *how, "1000"]

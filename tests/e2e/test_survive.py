@@ -331,6 +331,38 @@ class Warden(Killing):
             self.assert_untouched(process.pid, before)
 
 
+class Pending(Attaching):
+    """A SIGSEGV that the program sent itself, and blocks, waits while we come,
+    close pages, and go again, ten times for each kill."""
+
+    def detach(self, how):
+        argv = [target("pending"), "SEGV", how, "400"]
+        bare = harness.run(argv).out
+        path, count, ends = self.new_log(), 0, {}
+        while count < 10 * KILLS:
+            with running(argv) as process:
+                while process.poll() is None:
+                    harness.run([CLSATTACH, "-w", "array", "--every", "-o", path,
+                                 "--duration=30ms", "-p", str(process.pid)])
+                    count += log_has(path, b'"end":"duration"', end=True)
+                    if os.path.exists(path):
+                        os.unlink(path)
+                out = process.communicate(b"", harness.TIMEOUT)[0]
+            end = (process.returncode, out == bare)
+            ends[end] = ends.get(end, 0) + 1
+        print("# left %d times: %s" % (count, ends), flush=True)
+        self.assertEqual([(0, True)], list(ends))
+
+    def test_thread(self):
+        self.detach("thread")
+
+    def test_process(self):
+        self.detach("process")
+
+    def test_both(self):
+        self.detach("both")
+
+
 class Let(Attaching):
     def faulting(self, rounds):
         return running([target("survive"), "handler", "1", str(rounds)])
