@@ -132,14 +132,15 @@ int leave_prepare(struct session *session)
 		return -EAGAIN;
 	if (!injector)
 		return session->process->threads.count ? -EAGAIN : 0;
-	/* An injection blocks the signals that this looks for. */
+	/* An injection blocks the signals that this looks for, and may keep
+	 * one of its own. */
 	needed = scratch_is_needed(session);
 	r = inject_begin(&injection, injector);
 	if (r == 0)
 		r = guard_open(&session->guard, &injection, 0, UINT64_MAX);
 	if (r == 0)
 		r = survive_remove(session, &injection);
-	if (r == 0 && !needed)
+	if (r == 0 && !needed && !injector->kept)
 		r = inject_unscratch(&injection);
 	return first_error(r, inject_end(&injection));
 }
