@@ -246,7 +246,5 @@ int leave_thread(struct session *session, struct thread *thread)
 		return r;
 	if (thread->stop.kind == STOP_SYSCALL)
 		(void)!call_cancel(thread);
-	if (thread->restop)
-		syscall(SYS_tgkill, thread->tgid, thread->tid, SIGSTOP);
 	return trace_detach(thread->tid, signal);
 }

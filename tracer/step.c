@@ -209,7 +209,7 @@ static int step_once(struct stepping *s)
 	if (r < 0)
 		return r;
 	thread->stop = stop;
-	if (stop.kind != STOP_SIGNAL || stop.value == SIGSTOP)
+	if (stop.kind != STOP_SIGNAL)
 		return 0;
 	r = trace_get_siginfo(thread->tid, &info);
 	if (r < 0)

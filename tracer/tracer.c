@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <sys/syscall.h>
 
 #include "tracer/family.h"
 #include "tracer/follow.h"
@@ -100,13 +99,11 @@ static void resume(struct session *session, struct thread *thread,
 	thread_set_state(thread, THREAD_RUNNING);
 	if (session->eager && verdict.signal)
 		trace_interrupt(thread->tid);
-	if (thread->restop)
-		syscall(SYS_tgkill, thread->tgid, thread->tid, SIGSTOP);
 	/* -ESRCH: it died; whoever waits will be told. */
 	if (trace_resume(thread->tid, how, verdict.signal) == 0 &&
 	    thread->regroup)
 		trace_interrupt(thread->tid);
-	thread->restop = thread->regroup = false;
+	thread->regroup = false;
 }
 
 /* What had to wait for a thread that stands where calls can be injected. */

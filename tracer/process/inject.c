@@ -24,8 +24,6 @@ static int resume(struct thread *thread, enum trace_resume how, int signal,
 		return r;
 	if (ret->kind == STOP_GROUP)
 		thread->regroup = true;
-	if (ret->kind == STOP_SIGNAL && ret->value == SIGSTOP)
-		thread->restop = true;
 	if (ret->kind != STOP_EXEC)
 		return 0;
 	/* Another thread took its place: what we meant to do to is gone. */
@@ -34,10 +32,24 @@ static int resume(struct thread *thread, enum trace_resume how, int signal,
 	return -ESRCH;
 }
 
+/*
+ * Nothing blocks a SIGSTOP.  The thread takes it and leaves the group stop
+ * again on our behalf: sent anew later, it would undo a SIGCONT that came
+ * meanwhile.
+ */
+static bool is_sigstop(const struct stop *stop)
+{
+	return stop->kind == STOP_SIGNAL && stop->value == SIGSTOP;
+}
+
 int inject_resume(struct thread *thread, enum trace_resume how,
 		  struct stop *ret)
 {
-	return resume(thread, how, 0, ret);
+	int r = resume(thread, how, 0, ret);
+
+	while (r == 0 && is_sigstop(ret))
+		r = resume(thread, how, SIGSTOP, ret);
+	return r;
 }
 
 int inject_deliver(struct thread *thread, int signal, struct stop *ret)
@@ -80,7 +92,8 @@ int inject_run(struct thread *thread, enum trace_resume how,
 			return r;
 		if (arrived(&stop, context))
 			return 0;
-		signal = to_queue_again(thread, &stop);
+		signal = is_sigstop(&stop) ? SIGSTOP
+					   : to_queue_again(thread, &stop);
 		if (stop.kind == STOP_INTERRUPT)
 			thread->reinterrupt = true;
 	}

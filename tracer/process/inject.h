@@ -34,7 +34,8 @@ int inject_end(struct injection *injection) _must_check_;
 
 /*
  * Resume a thread in the middle of an injection and wait for its next stop.
- * What it must be given again later (a SIGSTOP, its group stop) is noted.
+ * A SIGSTOP is delivered on the way; the group stop that it must come back to
+ * later is noted.
  * -ESRCH also if another thread exec'ed: that stop is parked.
  */
 int inject_resume(struct thread *thread, enum trace_resume how,

@@ -58,7 +58,6 @@ struct thread {
 	bool vforking;	  /* waits in the kernel for its vfork child */
 	bool grouped;	  /* was in a group stop: EINTR is the kernel's own */
 	bool regroup;	  /* left its group stop on our behalf */
-	bool restop;	  /* a SIGSTOP that we took away and owe it */
 	bool reinterrupt; /* an interrupt was taken away, likewise */
 	bool told;	  /* to stop, by process_hold() */
 	bool raises;	  /* pages of session->reclose are open for its step */
