@@ -6,6 +6,7 @@
 #include "tracer/confined.h"
 #include "tracer/family.h"
 #include "tracer/fault.h"
+#include "tracer/huge.h"
 #include "tracer/privilege.h"
 #include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
@@ -111,10 +112,25 @@ static int resolve(struct session *session)
 	if (r == 0)
 		r = userfault_refuse(session);
 	if (r == 0)
+		r = huge_refuse(&session->watch, session->process);
+	if (r == 0)
 		r = watch_resolve(&session->watch, session->process,
 				  &session->guard, session->resolver, err);
 	if (r < 0 && err && !err->text[0])
 		error_set(err, r, "cannot find what to watch");
+	return r;
+}
+
+/* What the kernel refused is not armed. */
+static int drop_refused(struct watch *watch)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < watch->refused.count; i++)
+		if (watch->refused.range[i].tag == REFUSED_KERNEL)
+			r = ranges_remove(&watch->pages,
+					  watch->refused.range[i].start,
+					  watch->refused.range[i].end);
 	return r;
 }
 
@@ -128,7 +144,8 @@ static int close_pages(struct session *session, struct injection *injection)
 	if (r == 0)
 		r = guard_arm(&session->guard, injection, &session->watch.pages,
 			      on_refused, &context);
-	return first_error(r, context.r);
+	r = first_error(r, context.r);
+	return r < 0 ? r : drop_refused(&session->watch);
 }
 
 static int prepare(struct session *session, struct injection *injection)
@@ -203,6 +220,7 @@ int session_arm(struct session *session, struct thread *injector)
 int session_rearm(struct session *session, struct thread *injector)
 {
 	struct ranges before = { 0 };
+	uint64_t huge = huge_refused(&session->watch);
 	int r = hold(session, HOLD_ARM);
 
 	if (!injector)
@@ -221,7 +239,8 @@ int session_rearm(struct session *session, struct thread *injector)
 	for (size_t i = 0; r == 0 && i < before.count; i++)
 		r = ranges_remove(&session->watch.pages, before.range[i].start,
 				  before.range[i].end);
-	if (r == 0 && session->watch.pages.count)
+	if (r == 0 && (session->watch.pages.count ||
+		       huge_refused(&session->watch) > huge))
 		report_armed(session);
 	ranges_done(&before);
 	return r;

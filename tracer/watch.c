@@ -22,6 +22,7 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_ASYNC] = "buffer of asynchronous I/O",
 		[REFUSED_OURS] = "memory of cls itself",
 		[REFUSED_USERFAULT] = "registered with a userfaultfd",
+		[REFUSED_HUGE] = "huge pages (hugetlb)",
 		[REFUSED_KERNEL] = "the kernel refused mprotect",
 	};
 

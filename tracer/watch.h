@@ -30,6 +30,7 @@ enum refusal {
 	REFUSED_ASYNC,	   /* buffers of asynchronous I/O */
 	REFUSED_OURS,	   /* our own memory in the target */
 	REFUSED_USERFAULT, /* the program provides its pages itself */
+	REFUSED_HUGE,	   /* of hugetlbfs */
 	REFUSED_KINDS,
 };
 

@@ -11,7 +11,8 @@ import time
 import unittest
 
 import harness
-from harness import CLSATTACH, CLSRUN, Case, run, running, target, text
+from harness import (CLSATTACH, CLSRUN, Case, declared, run, running, target,
+                     text)
 from test_attach import Attaching
 
 THREADS = 1000
@@ -194,6 +195,46 @@ class Elsewhere(Attaching):
             self.assertEqual((0, b"ready\nright, interrupted 0\n"),
                              (result.status, result.out), text(result.err))
             self.names(log)
+
+
+class Pages(Case):
+    """Memory of kinds that the kernel treats apart, handled or refused; that
+    the program sees no difference, test_same tells."""
+
+    def pages(self, kind):
+        result, log = self.traced([target("pages"), kind],
+                                  *declared("pages")[0])
+        self.assertEqual(0, result.status, text(result.err))
+        return text(result.out), log
+
+    def test_transparent_huge_pages(self):
+        _, log = self.pages("thp")
+        # three times 16 bytes are stored
+        self.assertEqual(3 * 16, len([a for a in log.accesses
+                                      if a["op"] == "write"]))
+
+    def test_huge_pages_of_the_pool(self):
+        out, log = self.pages("tlb")
+        if "no huge pages" in out:
+            self.skipTest("vm.nr_hugepages is 0")
+        self.assertIn(("map:/anon_hugepage*", "huge pages (hugetlb)"), [
+            (r["watch"], r.get("refused")) for armed in log.of("armed")
+            for r in armed["ranges"]])
+
+    def test_protection_keys(self):
+        out, log = self.pages("key")
+        self.assertIn("signal 11 code 2", out)
+        self.assertEqual(2 * 16 + 2, len([a for a in log.accesses
+                                          if a["op"] == "write"]))
+        if "no protection keys" in out:
+            self.skipTest("the processor has no protection keys")
+
+    def test_sealed_pages(self):
+        _, log = self.pages("seal")
+        said = [w["text"] for w in log.of("warning") if "sealed" in w["text"]]
+        events = sum(a["op"] == "write" for a in log.accesses)
+        # what is sealed while it is open goes unwatched, and that is told
+        self.assertEqual(events < 1 + 16 + 1, bool(said))
 
 
 if __name__ == "__main__":
