@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
+#include "tracer/jobs.h"
 #include "tracer/process/kept.h"
 #include "tracer/raise.h"
 #include "tracer/session.h"
@@ -104,7 +105,8 @@ void session_restart(struct session *session, struct thread *thread,
 	}
 	if ((int64_t)regs.rax != -EINTR || !may_be_made_again(regs.orig_rax))
 		return;
-	if (!delivers && signal_waits(session, thread))
+	if (!delivers && (signal_waits(session, thread) ||
+			  jobs_stopping(session->process, thread)))
 		return;
 	regs.rax = regs.orig_rax;
 	regs.rip -= 2;

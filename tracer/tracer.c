@@ -4,6 +4,7 @@
 #include "tracer/family.h"
 #include "tracer/follow.h"
 #include "tracer/idle.h"
+#include "tracer/jobs.h"
 #include "tracer/process/kept.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
@@ -97,6 +98,9 @@ static void resume(struct session *session, struct thread *thread,
 		thread->call_deadline = 0;
 	}
 	thread_set_state(thread, THREAD_RUNNING);
+	if (verdict.signal || thread->regroup)
+		jobs_stop(session, thread,
+			  thread->regroup ? SIGSTOP : verdict.signal);
 	if (session->eager && verdict.signal)
 		trace_interrupt(thread->tid);
 	/* -ESRCH: it died; whoever waits will be told. */

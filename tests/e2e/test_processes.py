@@ -3,17 +3,22 @@
 """Kinds of processes: crowds of threads, rights that an exec would give, jobs
 of a terminal, namespaces."""
 
+import contextlib
 import os
+import pty
 import pwd
 import re
+import select
 import shutil
+import signal
 import time
 import unittest
 
 import harness
+import servers
 from harness import (CLSATTACH, CLSRUN, Case, declared, run, running, target,
                      text)
-from test_attach import Attaching
+from test_attach import Attaching, beginning
 
 THREADS = 1000
 # Far more than it takes, for machines that do much else.
@@ -235,6 +240,168 @@ class Pages(Case):
         events = sum(a["op"] == "write" for a in log.accesses)
         # what is sealed while it is open goes unwatched, and that is told
         self.assertEqual(events < 1 + 16 + 1, bool(said))
+
+
+class Terminal:
+    """An interactive shell, the leader of a session of its own."""
+
+    SHELL = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
+
+    def __init__(self, argv):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(PS1="> ", TERM="dumb")
+            os.execvp(argv[0], argv)
+        self.read = b""
+
+    def type(self, data):
+        os.write(self.fd, data)
+
+    def wait_for(self, wanted, again=b""):
+        """Read until @wanted came, typing @again meanwhile; returns all that
+        was read since."""
+        end = time.monotonic() + harness.TIMEOUT / 2
+        while wanted not in self.read:
+            if select.select([self.fd], [], [], 0.5)[0]:
+                try:
+                    self.read += os.read(self.fd, 4096)
+                    continue
+                except OSError:
+                    end = 0
+            if time.monotonic() > end:
+                raise AssertionError("%r did not come, but %r; threads:\n%s" % (
+                    wanted, self.read, harness.states_text(self.pid)))
+            if again:
+                self.type(again)
+        _, _, self.read = self.read.partition(wanted)
+
+    def end(self):
+        """The exit status of the shell; it is killed if it does not end."""
+        self.type(b"exit 3\n")
+        end = time.monotonic() + harness.TIMEOUT / 4
+        while time.monotonic() < end:
+            try:
+                if select.select([self.fd], [], [], 0.05)[0]:
+                    os.read(self.fd, 4096)
+            except OSError:  # nobody has it open any longer
+                time.sleep(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+                return os.waitstatus_to_exitcode(status)
+        return None
+
+    def close(self):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@unittest.skipUnless(shutil.which("bash"), "no bash")
+class Jobs(Attaching):
+    """^Z, fg, and a job in the background that wants to read."""
+
+    def job(self, terminal, command):
+        terminal.type(command + b"\n")
+        terminal.wait_for(b"ready")
+        terminal.type(b"\x1a")
+        terminal.wait_for(b"Stopped")
+        terminal.type(b"fg\n")
+        terminal.wait_for(b"continued")
+        terminal.type(b"word\n")
+        terminal.wait_for(b"got word")
+        terminal.type(b"echo status $?\n")
+        terminal.wait_for(b"status 7")
+        terminal.type(command + b" now &\n")
+        terminal.wait_for(b"ready")
+        terminal.wait_for(b"Stopped", again=b"\n")
+        terminal.type(b"fg\n")
+        time.sleep(0.3)
+        terminal.type(b"word\n")
+        terminal.wait_for(b"got word")
+        terminal.type(b"echo status $?\n")
+        terminal.wait_for(b"status 7")
+
+    def shell(self, argv, command, also=None):
+        terminal = Terminal(argv)
+        try:
+            terminal.wait_for(b"> ")
+            with also(terminal.pid) if also else contextlib.nullcontext():
+                self.job(terminal, command)
+            self.assertEqual(3, terminal.end())
+        finally:
+            terminal.close()
+
+    def events(self, path):
+        log = self.read_log(path)
+        self.assertNotEqual([], log.accesses)
+        self.assertEqual({"jobs"}, {a["comm"] for a in log.accesses})
+        return log
+
+    def test_bare(self):
+        self.shell(Terminal.SHELL, target("jobs").encode())
+
+    def test_a_job_is_traced(self):
+        path = self.path("job")
+        self.shell(Terminal.SHELL, " ".join([
+            CLSRUN, "-w", "counter", "--every", "-o", path, "--",
+            target("jobs")]).encode())
+        self.events(path)
+
+    def test_the_shell_is_traced(self):
+        for more in [], ["--survive"]:
+            path = self.new_log()
+            self.shell([CLSRUN, "-f", *more, "-w", "counter", "--every", "-o",
+                        path, "--", *Terminal.SHELL], target("jobs").encode())
+            self.events(path)
+
+    def test_attached_to_the_shell(self):
+        path = self.new_log()
+
+        @contextlib.contextmanager
+        def attached(pid):
+            # of the shell's own data, so that it is armed
+            with running([CLSATTACH, "-f", "-w", "map:*/jobs", "-w",
+                          "last_command_exit_value", "--every", "-o", path,
+                          "-p", str(pid)]) as tracer:
+                servers.wait_for("armed", 30, lambda: b'"armed"' in
+                                 beginning(path))
+                yield
+                tracer.send_signal(signal.SIGTERM)
+                _, err = tracer.communicate(timeout=30)
+                self.assertEqual(0, tracer.returncode, text(err))
+
+        self.shell(Terminal.SHELL, target("jobs").encode(), attached)
+        self.assertIn("jobs", {a["comm"] for a in
+                               self.read_log(path).accesses})
+
+    def test_stopped_meanwhile(self):
+        """It stays so when we leave, by whatever way."""
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            path = self.new_log()
+            with running([target("hammer")]) as process:
+                self.assertEqual(b"ready\n", process.stdout.readline())
+                with running([CLSATTACH, "-w", "arena", "--every", "-o", path,
+                              "--duration", "1.5" if not number else "1h",
+                              "-p", str(process.pid)]) as tracer:
+                    servers.wait_for("events", 30, lambda: b'"access"' in
+                                     beginning(path))
+                    os.kill(process.pid, signal.SIGSTOP)
+                    time.sleep(0.5)
+                    if number:
+                        tracer.send_signal(number)
+                    tracer.wait(30)
+                    servers.wait_for("detach", 30, lambda: set(
+                        harness.thread_states(process.pid).values()) == {"T"})
+                time.sleep(0.2)
+                self.assertEqual({"T"}, set(
+                    harness.thread_states(process.pid).values()))
+                os.kill(process.pid, signal.SIGCONT)
+                out, err = process.communicate(b"", harness.TIMEOUT)
+                # to be stopped ends epoll_wait(2), bare, too
+                self.assertEqual((0, b"right, interrupted 1\n"),
+                                 (process.returncode, out), "%s %s" % (number, text(err)))
 
 
 if __name__ == "__main__":
