@@ -46,13 +46,16 @@ struct vtables *vtables_new(struct pages *pages, struct symbols *symbols)
 	return vtables;
 }
 
+/* Of a short-lived child nothing was asked: its table is not touched. */
 static void forget(struct vtables *vtables)
 {
+	vtables->metas = 0;
+	if (!vtables->used)
+		return;
 	for (size_t i = 0; i < vtables->slots; i++)
 		free(vtables->slot[i].name);
 	memset(vtables->slot, 0, vtables->slots * sizeof(*vtables->slot));
 	vtables->used = 0;
-	vtables->metas = 0;
 }
 
 void vtables_free(struct vtables *vtables)
