@@ -7,6 +7,7 @@
 #include "tracer/family.h"
 #include "tracer/fault.h"
 #include "tracer/huge.h"
+#include "tracer/lift.h"
 #include "tracer/privilege.h"
 #include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
@@ -60,8 +61,7 @@ static void learn_masks(struct process *process)
 		struct thread *thread = s->value;
 
 		if (thread_is_stopped(thread))
-			thread->mask_known =
-				trace_get_mask(thread->tid, &thread->mask) == 0;
+			lift_learn(thread);
 	}
 }
 

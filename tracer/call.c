@@ -5,6 +5,7 @@
 
 #include "tracer/ahead.h"
 #include "tracer/compared.h"
+#include "tracer/lift.h"
 #include "tracer/process/mem.h"
 #include "tracer/rewrites.h"
 #include "tracer/survive.h"
@@ -164,8 +165,7 @@ static int after_signals(struct session *session, struct thread *thread,
 				      (uintptr_t)stack.ss_sp + stack.ss_size,
 				      REFUSED_ALTSTACK);
 	default:
-		thread->mask_known =
-			trace_get_mask(thread->tid, &thread->mask) == 0;
+		lift_learn(thread);
 		return 0;
 	}
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tracer/confined.h"
+#include "tracer/lift.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
 #include "tracer/survive.h"
@@ -301,7 +302,9 @@ int call_enter(struct session *session, struct thread *thread,
 		return r;
 	if (flags & CALL_SIGNALS)
 		note_signals(session, thread, call);
-	r = survive_enter(session, thread, call->number, call->args[0]);
+	r = lift_enter(session, thread, call);
+	if (r == 0)
+		r = survive_enter(session, thread, call->number, call->args[0]);
 	if (r < 0)
 		return r;
 	r = userfault_enter(session, thread, call);

@@ -4,6 +4,7 @@
 
 #include "tracer/call.h"
 #include "tracer/fault.h"
+#include "tracer/lift.h"
 #include "tracer/process/kept.h"
 #include "tracer/seccomp.h"
 #include "tracer/session.h"
@@ -202,11 +203,11 @@ int leave_settle(struct session *session, struct thread *thread, int *signal)
 	/* The call may be the one that set the mask, which nobody asked for
 	 * yet; no fault changes it here. */
 	if (thread->stop.kind == STOP_SYSCALL)
-		thread->mask_known =
-			trace_get_mask(thread->tid, &thread->mask) == 0;
+		lift_learn(thread);
 	if (fault_waits(thread))
 		return LEAVE_LATER;
 	answer_fault(session, thread);
+	(void)!lift_end(thread); /* or it is dying */
 	give_kept(thread);
 	take_scratch(session, thread);
 	switch (thread->stop.kind) {

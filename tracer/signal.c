@@ -4,6 +4,7 @@
 
 #include "tracer/call.h"
 #include "tracer/jobs.h"
+#include "tracer/lift.h"
 #include "tracer/process/kept.h"
 #include "tracer/raise.h"
 #include "tracer/session.h"
@@ -25,8 +26,9 @@ static struct verdict failed(struct session *session, int r)
 int session_unforce(struct session *session, struct thread *thread, int signal)
 {
 	struct disposition d = survive_actual(thread, signal);
-	bool blocked =
-		thread->mask_known && (thread->mask & signal_bit(signal));
+	bool lifted = thread->lifted && signal == SIGSEGV;
+	bool blocked = thread->mask_known && !lifted &&
+		       (thread->mask & signal_bit(signal));
 	bool ignored = d.handler == (uint64_t)(uintptr_t)SIG_IGN;
 	struct injection injection;
 	int r = 0;
@@ -174,12 +176,12 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	struct dispositions *all = &session->process->dispositions;
 	const struct verdict verdict = { VERDICT_RUN, signal };
 	struct user_regs_struct regs;
+	int r;
 
 	if (!all->known || session_is_over(session))
 		return verdict;
 	if (signal == SIGSEGV) {
-		int r = survive_deliver(session, thread);
-
+		r = survive_deliver(session, thread);
 		if (r <= 0)
 			return r < 0 ? failed(session, r) : run;
 	}
@@ -194,6 +196,9 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 		return verdict;
 
 	interrupted_by_handler(session, thread, all->signal[signal].flags);
+	r = lift_end(thread);
+	if (r < 0)
+		return failed(session, r);
 	thread->mask = disposition_mask(
 		all, signal,
 		process_status(thread->tid, "SigBlk", 16, thread->mask));
@@ -237,8 +242,8 @@ bool session_replaced(const struct session *session,
 	return (session->phase == PHASE_ARMED || session->left_armed) &&
 	       info->si_signo == SIGSEGV && info->si_code <= 0 &&
 	       thread->mask_known && thread->mask & signal_bit(SIGSEGV) &&
-	       trace_get_regs(thread->tid, &regs) == 0 &&
-	       (int64_t)regs.orig_rax < 0;
+	       (thread->lifted || (trace_get_regs(thread->tid, &regs) == 0 &&
+				   (int64_t)regs.orig_rax < 0));
 }
 
 int session_keep(struct session *session, struct thread *thread,
@@ -248,8 +253,10 @@ int session_keep(struct session *session, struct thread *thread,
 			? kept_take(thread, info)
 			: 0;
 
-	return r > 0 ? first_error(session_unforce(session, thread, SIGSEGV), 1)
-		     : r;
+	if (r <= 0)
+		return r;
+	r = session_unforce(session, thread, SIGSEGV);
+	return r < 0 ? r : first_error(lift_wait(thread), 1);
 }
 
 struct verdict session_signal(struct session *session, struct thread *thread)

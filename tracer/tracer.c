@@ -5,6 +5,7 @@
 #include "tracer/follow.h"
 #include "tracer/idle.h"
 #include "tracer/jobs.h"
+#include "tracer/lift.h"
 #include "tracer/process/kept.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
@@ -20,6 +21,7 @@ static void bury(struct session *session, struct thread *thread)
 	if (leads)
 		session->status = thread->stop.status;
 	session_call_forget(session, thread);
+	lift_forget(thread);
 	process_remove(process, thread);
 	/* Of a process that we let go the last thread of ours may not be the
 	 * last that it has. */
@@ -97,6 +99,7 @@ static void resume(struct session *session, struct thread *thread,
 		thread->last_call = -1;
 		thread->call_deadline = 0;
 	}
+	lift_resume(session, thread, verdict.signal);
 	thread_set_state(thread, THREAD_RUNNING);
 	if (verdict.signal || thread->regroup)
 		jobs_stop(session, thread,

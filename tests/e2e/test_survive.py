@@ -244,6 +244,34 @@ class TracerKilled(Killing):
     def test_own_handler_four_threads(self):
         self.survive("handler", 4, 300000, "--survive")
 
+    def test_blocked(self):
+        self.survive("blocked", 1, 2000000, "--survive")
+
+    def test_blocked_four_threads(self):
+        self.survive("masked", 4, 300000, "--survive")
+
+
+class Lifted(Attaching):
+    """While SIGSEGV is unblocked for us the program sees no difference."""
+
+    def test_lifted(self):
+        runs = [("blocked",), ("ignored",), ("sigwait",), ("poll",),
+                ("segv_action",), ("handler_longjmp",), ("vfork_exec",),
+                *(("pending", "SEGV", how)
+                  for how in ("thread", "process", "both"))]
+        for name, *how in runs:
+            with open(os.path.join(harness.TARGETS, name + ".c")) as file:
+                watches = re.findall(r"^/\* watch: (.*?) \*/", file.read(),
+                                     re.M)
+            argv = [target(name), *how]
+            options = [part for watch in watches for part in ("-w", watch)]
+            bare = harness.run(argv)
+            result = harness.run([CLSRUN, "--survive", "--every", *options, "-o",
+                                  self.new_log(), "--", *argv])
+            self.assertEqual((bare.status, bare.out, bare.err),
+                             (result.status, result.out, result.err), name)
+        print("# %d programs" % len(runs))
+
 
 class Warden(Killing):
     """The process that is clsattach to people, and the one that traces."""

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -51,13 +52,21 @@ static void ask(struct disposition *ret)
 	assert_int_equal(syscall(SYS_rt_sigaction, SIGSEGV, NULL, ret, 8), 0);
 }
 
+static void set_ours(const struct scene *scene)
+{
+	struct disposition ours;
+
+	survival_disposition((uintptr_t)scene->scratch, &scene->own->program,
+			     &ours);
+	assert_int_equal(syscall(SYS_rt_sigaction, SIGSEGV, &ours, NULL, 8), 0);
+}
+
 /* cmocka has handlers of its own from a test's begin to its end. */
 static struct scene *set_up(void)
 {
 	static struct scene scene;
 	struct sigaction action = { .sa_sigaction = handler,
 				    .sa_flags = SA_SIGINFO };
-	struct disposition ours;
 	size_t size = (size_t)(__stop_cls_survival - __start_cls_survival);
 
 	assert_true(size <= SCRATCH_DATA - SCRATCH_HANDLER);
@@ -76,9 +85,7 @@ static struct scene *set_up(void)
 		(struct survival_range){ (uintptr_t)scene.page,
 					 (uintptr_t)scene.page + PAGE,
 					 PROT_READ | PROT_WRITE };
-	survival_disposition((uintptr_t)scene.scratch, &scene.own->program,
-			     &ours);
-	assert_int_equal(syscall(SYS_rt_sigaction, SIGSEGV, &ours, NULL, 8), 0);
+	set_ours(&scene);
 	mprotect(scene.page, PAGE, PROT_NONE);
 	taken = 0;
 	return &scene;
@@ -246,6 +253,41 @@ static void test_reset(void **state)
 	assert_int_equal(scene->own->program.handler, 0);
 }
 
+static bool segv_is_blocked(void)
+{
+	sigset_t now;
+
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	return sigismember(&now, SIGSEGV);
+}
+
+/* The mask of a thread that believes that it blocks SIGSEGV, unless it has
+ * set another one since. */
+static void test_blocks_again(void **state)
+{
+	_cleanup_(tear_down) struct scene *scene = set_up();
+	struct survival_blocked *entry = &scene->shared->blocked[3];
+	uint64_t mask;
+	sigset_t segv;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, 8);
+	entry->tid = (uint64_t)gettid();
+	entry->mask = mask | signal_bit(SIGUSR1) | signal_bit(SIGSEGV);
+	die(scene);
+	assert_int_equal(load(scene->page), 0);
+	assert_false(segv_is_blocked());
+
+	scene->own->state = SURVIVAL_CLOSED;
+	set_ours(scene);
+	mprotect(scene->page, PAGE, PROT_NONE);
+	entry->mask = mask | signal_bit(SIGSEGV);
+	assert_int_equal(load(scene->page), 0);
+	assert_true(segv_is_blocked());
+	sigemptyset(&segv);
+	sigaddset(&segv, SIGSEGV);
+	sigprocmask(SIG_UNBLOCK, &segv, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_keeps_what_is_done),
 		cmocka_unit_test(test_default_and_ignored),
 		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_blocks_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,9 @@ struct thread {
 	int owed;	  /* signal that was queued again: deliver it */
 	bool mask_known;
 	uint64_t mask; /* signals the program believes it blocks */
+	bool lifted;   /* but SIGSEGV is not blocked; lift.h */
+	bool waits;    /* a SIGSEGV of the program's is pending, maybe */
+	pid_t inner;   /* its number in its own pid namespace, 0 unknown */
 
 	struct landing *landing;
 	struct inflight *call;

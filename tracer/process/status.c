@@ -22,6 +22,8 @@ static void status_line(struct status *ret, const char *line)
 	sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]);
 	sscanf(line, "CapEff: %" SCNx64, &ret->capabilities);
 	sscanf(line, "Seccomp: %d", &ret->seccomp);
+	if (!strncmp(line, "NSpid:", 6))
+		ret->inner = (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
 	if (!strncmp(line, "x86_Thread_features:", 20))
 		ret->shadow_stack = strstr(line, "shstk");
 }

@@ -15,7 +15,8 @@ struct status {
 	bool kernel_thread;
 	bool shadow_stack;  /* in force for this thread */
 	pid_t tgid, tracer; /* tracer 0: none, or one we cannot see */
-	uid_t uid[4];	    /* real, effective, saved, file system */
+	pid_t inner;  /* @pid as its own pid namespace counts; 0 not known */
+	uid_t uid[4]; /* real, effective, saved, file system */
 	gid_t gid[4];
 	int seccomp;	       /* SECCOMP_MODE_* */
 	uint64_t capabilities; /* effective, a bit each */

@@ -286,3 +286,33 @@ void survival_end(struct survival *survival)
 		__atomic_store_n(&survival->shared->journal.valid, 0,
 				 __ATOMIC_RELEASE);
 }
+
+static struct survival_blocked *find_blocked(struct survival *survival,
+					     uint64_t tid)
+{
+	struct survival_shared *shared = survival->shared;
+
+	for (size_t i = 0; shared && i < SURVIVAL_BLOCKED; i++)
+		if (shared->blocked[i].tid == tid)
+			return &shared->blocked[i];
+	return NULL;
+}
+
+int survival_block(struct survival *survival, pid_t tid, uint64_t mask)
+{
+	struct survival_blocked *b = find_blocked(survival, 0);
+
+	if (!b || tid <= 0)
+		return -ENOSPC;
+	b->mask = mask;
+	__atomic_store_n(&b->tid, (uint64_t)tid, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void survival_unblock(struct survival *survival, pid_t tid)
+{
+	struct survival_blocked *b = find_blocked(survival, (uint64_t)tid);
+
+	if (b)
+		__atomic_store_n(&b->tid, 0, __ATOMIC_RELEASE);
+}

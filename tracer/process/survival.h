@@ -73,6 +73,14 @@ void survival_read(struct survival *survival, uint64_t addr, const void *bytes,
 void survival_write(struct survival *survival, uint64_t addr, size_t size);
 void survival_end(struct survival *survival);
 
+/*
+ * The thread that is @tid to itself blocks @mask, as it believes, of which
+ * SIGSEGV is not blocked.  -ENOSPC: there are too many.
+ */
+int survival_block(struct survival *survival, pid_t tid,
+		   uint64_t mask) _must_check_;
+void survival_unblock(struct survival *survival, pid_t tid);
+
 /* survival_code.c: the bytes to copy, and places in them. */
 extern const uint8_t __start_cls_survival[], __stop_cls_survival[];
 void survival_entry(void);

@@ -201,6 +201,21 @@ COPIED static void settle(struct survival_own *own, const ucontext_t *context)
 		call4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
+/* As the tracer would have done, had it left. */
+COPIED static void block_again(const struct survival_own *own,
+			       ucontext_t *context)
+{
+	const struct survival_blocked *b = own->shared->blocked;
+	uint64_t tid = (uint64_t)call4(SYS_gettid, 0, 0, 0, 0);
+	uint64_t *mask = (uint64_t *)&context->uc_sigmask;
+
+	/* It may have set another one since. */
+	for (int i = 0; i < SURVIVAL_BLOCKED; i++)
+		if (b[i].tid == tid &&
+		    b[i].mask == (*mask | signal_bit(SIGSEGV)))
+			*mask = b[i].mask;
+}
+
 COPIED static bool permits(const struct survival_range *range, uint64_t error)
 {
 	if (error & ERROR_WRITE)
@@ -269,7 +284,7 @@ COPIED static uint64_t chain(struct survival_own *own, siginfo_t *info)
 
 /* 0: return from the signal; else: the address of the program's handler. */
 COPIED __attribute__((used)) static uint64_t
-survival_handle(int signal, siginfo_t *info, const ucontext_t *context)
+survival_handle(int signal, siginfo_t *info, ucontext_t *context)
 {
 	struct survival_own *own = find_own();
 	uint64_t next;
@@ -280,6 +295,7 @@ survival_handle(int signal, siginfo_t *info, const ucontext_t *context)
 		return chain(own, info);
 	settle(own, context);
 	open_all(own);
+	block_again(own, context);
 	late = now() - (int64_t)own->opened_ns < late_ns;
 	next = late && raised_by_closing(own, info, context) ? 0
 							     : chain(own, info);

@@ -16,6 +16,7 @@
 
 enum {
 	SURVIVAL_RANGES = 1 << 16, /* more mappings the kernel seldom permits */
+	SURVIVAL_BLOCKED = 4096,
 };
 
 struct survival_range {
@@ -40,6 +41,12 @@ struct survival_journal {
 	uint8_t old[64];
 };
 
+/* A thread that believes that it blocks SIGSEGV, and what else it blocks. */
+struct survival_blocked {
+	uint64_t mask;
+	uint64_t tid; /* in its own pid namespace; 0: free */
+};
+
 struct survival_shared {
 	/* A robust futex: the tracer's tid, and FUTEX_OWNER_DIED once the
 	 * tracer is dead.  The kernel says so before it lets threads go. */
@@ -47,6 +54,7 @@ struct survival_shared {
 	uint32_t current; /* which table is true */
 	struct survival_journal journal;
 	struct survival_table table[2];
+	struct survival_blocked blocked[SURVIVAL_BLOCKED];
 };
 
 enum survival_state {

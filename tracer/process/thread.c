@@ -35,6 +35,8 @@ void thread_forget(struct thread *thread)
 	thread->comm[0] = '\0';
 	thread->last_call = -1;
 	thread->restarted = thread->grouped = thread->mask_known = false;
+	thread->lifted = thread->waits = false;
+	thread->inner = 0;
 	thread->call_deadline = 0;
 	thread->owed = 0;
 	thread->fs_base = thread->clear_tid = 0;
