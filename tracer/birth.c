@@ -199,7 +199,7 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 	int r = trace_event_message(thread->tid, &message);
 
 	tid = (pid_t)message;
-	if (r < 0 || tid <= 0)
+	if (r < 0 || tid <= 0 || family_knows(session->family, tid))
 		return run;
 	shares = shares_memory(thread, tid);
 	thread->vforking = vfork;
@@ -236,6 +236,13 @@ void session_arrive(struct session *session, const struct stop *stop)
 	}
 }
 
+void session_orphan(struct session *session, const struct stop *stop)
+{
+	if (!follow_fork(session, NULL, stop->tid))
+		expect_child(session, stop->tid);
+	family_arrive(session->family, stop);
+}
+
 /*
  * Children of threads that died before their fork could be told: forked they
  * are, and nobody else will free them.
@@ -244,16 +251,14 @@ static void release_orphans(struct session *session)
 {
 	struct stop stop;
 
-	while (family_inherit(session->family, session, &stop)) {
-		if (!follow_fork(session, NULL, stop.tid))
-			expect_child(session, stop.tid);
-		family_arrive(session->family, &stop);
-	}
+	while (family_inherit(session->family, session, &stop))
+		session_orphan(session, &stop);
 }
 
 void session_ended(struct session *session)
 {
 	session->ended = true;
+	session->ended_ns = session_now();
 	release_orphans(session);
 }
 

@@ -9,6 +9,7 @@
 struct orphan {
 	struct stop stop;
 	pid_t parent; /* the process that it was born of */
+	uint64_t since_ns;
 };
 
 static int new_tools(struct family *family)
@@ -130,6 +131,17 @@ static bool knows(const struct session *session, const struct stop *stop)
 		table_get(&session->children, (uint64_t)stop->tid));
 }
 
+bool family_knows(const struct family *family, pid_t tid)
+{
+	const struct stop stop = { .tid = tid };
+	const struct session *session;
+
+	for (session = family->sessions; session; session = session->next)
+		if (knows(session, &stop))
+			return true;
+	return false;
+}
+
 /* A leader may have been let go before other threads of its process. */
 static bool led(const struct session *session, const struct stop *stop)
 {
@@ -165,6 +177,7 @@ static void keep(struct family *family, const struct stop *stop)
 	if (orphan)
 		*orphan = (struct orphan){
 			.stop = *stop,
+			.since_ns = session_now(),
 			.parent = tgid != stop->tid
 					  ? tgid
 					  : (pid_t)process_status(
@@ -225,6 +238,22 @@ bool family_claim(struct family *family, pid_t tid, struct stop *ret)
 		return false;
 	take_orphan(family, orphan, ret);
 	return true;
+}
+
+bool family_abandoned(struct family *family, uint64_t age_ns, struct stop *ret)
+{
+	uint64_t now = session_now();
+
+	table_for_each(&family->orphans, s)
+	{
+		struct orphan *orphan = s->value;
+
+		if (now - orphan->since_ns < age_ns)
+			continue;
+		take_orphan(family, orphan, ret);
+		return true;
+	}
+	return false;
 }
 
 static bool lives(const struct family *family, pid_t pid)

@@ -69,5 +69,11 @@ bool family_claim(struct family *family, pid_t tid, struct stop *ret);
 bool family_inherit(struct family *family, const struct session *session,
 		    struct stop *ret);
 
+/* One that is kept for @age_ns already: its parent does not tell of it. */
+bool family_abandoned(struct family *family, uint64_t age_ns, struct stop *ret);
+
+/* Is @tid a thread, or an expected child, of one of them? */
+bool family_knows(const struct family *family, pid_t tid);
+
 /* loop.c: why @session is to be left; NULL: it is not. */
 const char *family_why(const struct session *session);

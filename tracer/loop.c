@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "tracer/family.h"
+#include "tracer/orphans.h"
 #include "tracer/process/permission.h"
 #include "tracer/slice.h"
 #include "tracer/tally.h"
@@ -75,7 +76,7 @@ static void reap_children(struct family *family)
 
 	for (; session; session = next) {
 		next = session->next;
-		if (session_is_done(session))
+		if (session_is_done(session) && !orphans_may_come(session))
 			reap(session);
 	}
 	if (family->sessions->run && family->sessions->ended)
@@ -88,7 +89,7 @@ static bool is_done(const struct family *family)
 
 	while (session && session_is_done(session))
 		session = session->next;
-	return !session;
+	return !session && family->orphans.count == 0;
 }
 
 static void leave_where_due(struct family *family)
@@ -111,8 +112,9 @@ static void tick(struct family *family)
 	struct session *session = family->sessions;
 
 	for (; session; session = session->next)
-		if (!session_is_over(session))
+		if (!session_is_over(session) && !session->ended)
 			session_tick(session);
+	orphans_tick(family);
 }
 
 /*

@@ -135,8 +135,9 @@ struct session {
 	pid_t scratch_needed_by;
 
 	uint64_t began_ns, stopped_ns; /* monotonic */
-	uint64_t slice_ns, rest_ns;    /* when they end */
-	uint64_t arming_ns;	       /* that the slice took to begin */
+	uint64_t ended_ns;
+	uint64_t slice_ns, rest_ns; /* when they end */
+	uint64_t arming_ns;	    /* that the slice took to begin */
 	uint64_t rescan_ns;
 	uint64_t slice_events;
 	bool overdue; /* the slice ends when a thread comes to a stop */
@@ -246,6 +247,8 @@ struct verdict session_clone(struct session *session, struct thread *thread);
 struct verdict session_exec(struct session *session, struct thread *thread);
 /* A stop of a thread or child that it expects, but did not know yet. */
 void session_arrive(struct session *session, const struct stop *stop);
+/* The same of one whose parent, of which it is a copy, did not tell of it. */
+void session_orphan(struct session *session, const struct stop *stop);
 /* The process is gone: nobody will tell of children still unheard of. */
 void session_ended(struct session *session);
 

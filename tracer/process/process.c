@@ -16,6 +16,7 @@ int process_new(pid_t pid, struct process **ret)
 		return -ENOMEM;
 	process->pid = process->proc = pid;
 	process->maps_stale = true;
+	process->stack = process_stack(pid);
 
 	r = mem_open(pid, &process->mem);
 	if (r < 0)
@@ -47,6 +48,21 @@ void process_free(struct process *process)
 	free(process);
 }
 
+uint64_t process_stack(pid_t pid)
+{
+	enum { STATE = 3, START_STACK = 28 }; /* fields of proc_pid_stat(5) */
+	char path[48], line[1024], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return 0;
+	at = strrchr(line, ')');
+	for (int i = STATE - 1; at && i < START_STACK; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
 int process_exec(struct process *process)
 {
 	int r;
@@ -63,6 +79,7 @@ int process_exec(struct process *process)
 		return r;
 
 	process->proc = process->pid;
+	process->stack = process_stack(process->pid);
 	process->maps_stale = true;
 	process->syscall_insn = 0;
 	process->scratch = (struct scratch){ 0 };

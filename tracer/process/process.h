@@ -99,6 +99,7 @@ struct process {
 	pid_t pid;
 	pid_t proc; /* whose files in /proc are read: a thread that lives */
 	int mem;
+	uint64_t stack; /* where it began: what is forked has the same; 0: ? */
 	unsigned long options; /* of ptrace, TRACE_* */
 	bool seccomp;	       /* a thread of it has filters of its own */
 	unsigned filters;      /* of ours in each thread; an exec keeps them */
@@ -120,6 +121,9 @@ struct process {
 int process_new(pid_t pid, struct process **ret) _must_check_;
 void process_free(struct process *process); /* and its threads */
 DEFINE_CLEANUP(process)
+
+/* Where the stack of @pid began; 0 where that is not told. */
+uint64_t process_stack(pid_t pid);
 
 /* After an exec: another address space under the same pid. */
 int process_exec(struct process *process) _must_check_;
