@@ -63,11 +63,26 @@ static bool confines(const struct call *call)
 	}
 }
 
+/* A process with a filter, and ours stays, cannot go over to it. */
+static bool wants_strict(const struct call *call)
+{
+	return (call->number == SYS_prctl && call->args[0] == PR_SET_SECCOMP &&
+		call->args[1] == SECCOMP_MODE_STRICT) ||
+	       (call->number == SYS_seccomp &&
+		call->args[0] == SECCOMP_SET_MODE_STRICT);
+}
+
 int confined_enter(struct session *session, struct thread *thread,
 		   const struct call *call)
 {
 	int r;
 
+	if (session->process->filters && wants_strict(call))
+		report_warning(session,
+			       "the kernel refuses SECCOMP_MODE_STRICT to "
+			       "process %d, which has a filter of ours: with "
+			       "--survive it would have none",
+			       session->process->pid);
 	if (!confines(call) || may_suspend(thread))
 		return 0;
 	r = leave_prepare(session);

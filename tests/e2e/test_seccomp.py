@@ -90,6 +90,19 @@ class Seccomp(Case):
         log = self.sieve("forks")
         self.assertEqual(("seccomp", 0), (self.way, log.summary["filters"]))
 
+    def test_strict_mode(self):
+        """Refused where a filter of ours is, and that is said; works without.
+        """
+        argv = [target("sieve"), "strict"]
+        self.assertEqual((1, b"strict\n"), (run(argv).status, run(argv).out))
+        result, log = self.traced(argv, *WATCH)
+        self.assertEqual((1, b"refused\n"), (result.status, result.out))
+        self.assertEqual([True], ["SECCOMP_MODE_STRICT" in w["text"]
+                                  for w in log.of("warning")])
+        result, log = self.traced(argv, *WATCH, "--survive")
+        self.assertEqual((1, b"strict\n"), (result.status, result.out))
+        self.assertEqual([], log.of("warning"))
+
     def test_a_child_outlives_it(self):
         log = self.sieve("orphan")
         self.assertEqual(("exited", 1), (log.summary["end"],

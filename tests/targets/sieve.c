@@ -16,6 +16,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -185,6 +186,19 @@ static void threads(void)
 	calls();
 }
 
+/* Without a filter of ours: only read, write and exit are allowed then. */
+static void strict(void)
+{
+	static const char allowed[] = "strict\n", refused[] = "refused\n";
+	bool is = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0;
+
+	box[1]++;
+	(void)!write(STDOUT_FILENO, is ? allowed : refused,
+		     is ? sizeof(allowed) - 1 : sizeof(refused) - 1);
+	box[2]++;
+	syscall(SYS_exit, box[2]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "calls";
@@ -204,6 +218,8 @@ int main(int argc, char **argv)
 		orphan();
 	else if (strcmp(what, "threads") == 0)
 		threads();
+	else if (strcmp(what, "strict") == 0)
+		strict();
 	else if (strcmp(what, "exec") == 0)
 		execl("/proc/self/exe", argv[0], "calls", NULL);
 	printf("%d failures\n", failures);
