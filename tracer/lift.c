@@ -6,7 +6,6 @@
 #include "tracer/fault.h"
 #include "tracer/lift.h"
 #include "tracer/process/mem.h"
-#include "tracer/process/status.h"
 
 /* glibc 2.36 has no names for these. */
 enum { CLONE3 = 435, EPOLL_PWAIT2 = 441 };
@@ -63,16 +62,6 @@ static bool is_armed(const struct session *session, const struct thread *thread)
 	       session->process->survival.installed && !thread->apart;
 }
 
-/* What our handler knows it by. */
-static pid_t inner_of(struct thread *thread)
-{
-	struct status status;
-
-	if (!thread->inner && status_read(thread->tid, &status) == 0)
-		thread->inner = status.inner;
-	return thread->inner;
-}
-
 static int lift(struct thread *thread)
 {
 	struct survival *survival = &thread->process->survival;
@@ -81,7 +70,7 @@ static int lift(struct thread *thread)
 
 	if (r < 0 || !(mask & signal_bit(SIGSEGV)))
 		return r;
-	r = survival_block(survival, inner_of(thread), mask);
+	r = survival_block(survival, thread_inner(thread), mask);
 	if (r < 0)
 		return r;
 	thread->lifted = true;
@@ -112,7 +101,8 @@ static int replace(struct thread *thread, uint64_t mask)
 	int r;
 
 	lift_forget(thread);
-	r = survival_block(&thread->process->survival, inner_of(thread), mask);
+	r = survival_block(&thread->process->survival, thread_inner(thread),
+			   mask);
 	thread->lifted = r == 0;
 	return r;
 }

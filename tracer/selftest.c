@@ -76,7 +76,7 @@ static int load(struct session *session, struct injection *injection,
 	regs.rip = session->process->scratch.start + SCRATCH_LOAD;
 	regs.rdi = probe;
 	regs.orig_rax = (uint64_t)-1;
-	r = trace_set_regs(thread->tid, &regs);
+	r = inject_set(injection, &regs);
 	/* Forced on a thread that blocks it, SIGSEGV would lose its handler. */
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGSEGV));

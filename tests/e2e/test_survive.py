@@ -39,6 +39,12 @@ def log_has(path, word, count=1, end=False):
         return False
 
 
+def end_of(path):
+    with open(path, "rb") as file:
+        file.seek(max(os.path.getsize(path) - PIECE, 0))
+        return file.read(PIECE)
+
+
 def armed(path):
     return log_has(path, b'"type":"armed"')
 
@@ -205,6 +211,8 @@ print(sums)
 class Interpreters(Killing):
     """All of their memory, as it is watched by default."""
 
+    OPTIONS = []
+
     def bare(self, argv):
         result = harness.run(argv, b"x")
         self.assertEqual(0, result.status, text(result.err))
@@ -212,7 +220,8 @@ class Interpreters(Killing):
 
     def test_python(self):
         argv = [sys.executable, "-c", PYTHON]
-        self.kill_many(argv, ["--sample=20"], self.bare(argv), 0.5)
+        self.kill_many(argv, ["--sample=20", *self.OPTIONS], self.bare(argv),
+                       0.5)
 
     @unittest.skipUnless(shutil.which("javac"), "no javac")
     def test_java(self):
@@ -221,10 +230,11 @@ class Interpreters(Killing):
             file.write(JAVA)
         harness.run(["javac", source])
         argv = ["java", "-cp", self.directory, "Survive"]
-        self.kill_many(argv, ["--sample=20"], self.bare(argv), 0.5)
+        self.kill_many(argv, ["--sample=20", *self.OPTIONS], self.bare(argv),
+                       0.5)
 
 
-class TracerKilled(Killing):
+class KillingTracer(Killing):
     """What is killed is the tracer proper, and --survive was given."""
 
     def kill(self, process, tracer):
@@ -232,6 +242,8 @@ class TracerKilled(Killing):
         _, err = tracer.communicate(timeout=20)
         self.assertIn("tracer was killed", text(err))
 
+
+class TracerKilled(KillingTracer):
     def test_one_thread(self):
         self.survive("plain", 1, 1000000, "--survive")
 
@@ -246,6 +258,26 @@ class TracerKilled(Killing):
 
     def test_blocked(self):
         self.survive("blocked", 1, 2000000, "--survive")
+
+    def test_works_for_us(self):
+        self.survive("protect", 1, 200000, "--survive")
+
+
+class PythonTracerKilled(KillingTracer, Interpreters):
+    """Not java: a call on guarded memory that is on its way fails."""
+
+    OPTIONS = ["--survive"]
+    test_java = None
+
+
+class AllAtWork(KillingTracer):
+    """A call that blocks SIGSEGV, and has not come to its end when the tracer
+    is killed, is not survived: it lies behind each thread."""
+
+    def go(self, process, path):
+        super().go(process, path)
+        servers.wait_for("four threads", 60, lambda: len(set(re.findall(
+            rb'"tid":(\d+)', end_of(path)))) == 4)
 
     def test_blocked_four_threads(self):
         self.survive("masked", 4, 300000, "--survive")

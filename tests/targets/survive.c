@@ -12,11 +12,13 @@
  * handler  faults on purpose, which its own handler skips
  * blocked  with all signals blocked
  * masked   likewise, but SIGSEGV alone may be unblocked in the end
+ * protect  gives some memory the rights that it has, all the time
  * read     reads from a pipe into watched memory
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -29,6 +31,7 @@ static struct {
 	uint64_t shared;
 	volatile uint64_t own[THREADS_MAX][4];
 	volatile uint64_t buffer[THREADS_MAX][8];
+	uint8_t rest[4096] __attribute__((aligned(4096)));
 } __attribute__((aligned(4096))) arena;
 
 static const char *mode;
@@ -89,6 +92,15 @@ static void work_handler(void)
 	expect(faults[me] == (done[me] + FAULT_EVERY - 1) / FAULT_EVERY);
 }
 
+static void work_protect(void)
+{
+	for (uint64_t i = 0; i < rounds && !enough; i++) {
+		step(i);
+		expect(mprotect(arena.rest, sizeof(arena.rest),
+				PROT_READ | PROT_WRITE) == 0);
+	}
+}
+
 static void write_numbers(int to)
 {
 	uint64_t words[8];
@@ -135,6 +147,8 @@ static void *work(void *argument)
 		pthread_sigmask(SIG_BLOCK, &all, NULL);
 	if (!strcmp(mode, "handler"))
 		work_handler();
+	else if (!strcmp(mode, "protect"))
+		work_protect();
 	else if (!strcmp(mode, "read"))
 		work_read();
 	else

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "tracer/process/inject.h"
 #include "tracer/process/landing.h"
@@ -184,38 +185,6 @@ int inject_begin(struct injection *injection, struct thread *thread)
 		r = trace_get_regs(thread->tid, &injection->saved);
 	if (r == 0)
 		r = trace_get_mask(thread->tid, &injection->mask);
-	if (r == 0)
-		r = trace_set_mask(thread->tid, ~UINT64_C(0));
-	return r;
-}
-
-int inject_call(struct injection *injection, long number,
-		const uint64_t args[6], int64_t *result)
-{
-	struct thread *thread = injection->thread;
-	struct user_regs_struct regs = injection->saved;
-	bool at_entry = injection->at_entry && !injection->used;
-	int r;
-
-	regs.rip = at_entry ? regs.rip : thread->process->syscall_insn;
-	regs.rax = (uint64_t)number;
-	regs.orig_rax = at_entry ? (uint64_t)number : (uint64_t)-1;
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
-	injection->used = true;
-
-	r = trace_set_regs(thread->tid, &regs);
-	if (r == 0 && !at_entry)
-		r = run_to_call(thread);
-	if (r == 0)
-		r = run_to_call(thread);
-	if (r == 0)
-		r = trace_get_regs(thread->tid, &regs);
-	*result = (int64_t)regs.rax;
 	return r;
 }
 
@@ -227,17 +196,101 @@ static bool waits_for_restart(const struct user_regs_struct *regs)
 	       result <= RESTART_LAST;
 }
 
-/* Go back to the entry of the call that was replaced, by making it again. */
-static int reenter(struct injection *injection)
+/* As the thread would go on without us: a call that waits is made anew. */
+static void note_way_back(const struct injection *injection)
+{
+	struct user_regs_struct regs = injection->saved;
+
+	if (injection->at_entry || waits_for_restart(&regs)) {
+		regs.rax = (int64_t)regs.rax == RESTART_FIRST
+				   ? SYS_restart_syscall
+				   : regs.orig_rax;
+		regs.rip -= 2;
+	}
+	survival_way_back(&injection->thread->process->survival, &regs,
+			  injection->mask);
+}
+
+int inject_set(struct injection *injection, const struct user_regs_struct *regs)
+{
+	pid_t tid = injection->thread->tid;
+	int r;
+
+	if (injection->used)
+		return trace_set_regs(tid, regs);
+	note_way_back(injection);
+	injection->used = true;
+	r = trace_set_regs(tid, regs);
+	/* Not before: killed in between we would leave it so. */
+	return r < 0 ? r : trace_set_mask(tid, ~UINT64_C(0));
+}
+
+/* To the end of the call that it stands before, which is not made. */
+static int leave_call(struct injection *injection)
 {
 	struct thread *thread = injection->thread;
 	struct user_regs_struct regs = injection->saved;
 	int r;
 
+	regs.rip = thread->process->syscall_insn + 2;
+	regs.orig_rax = (uint64_t)-1;
+	r = inject_set(injection, &regs);
+	return r < 0 ? r : run_to_call(thread);
+}
+
+int inject_call(struct injection *injection, long number,
+		const uint64_t args[6], int64_t *result)
+{
+	struct thread *thread = injection->thread;
+	struct user_regs_struct regs = injection->saved;
+	bool survives = thread->process->survival.shared;
+	bool at_entry = injection->at_entry && !injection->used;
+	int r = 0;
+
+	/* The program's own place for a call has no way back from there. */
+	if (at_entry && survives) {
+		at_entry = false;
+		r = leave_call(injection);
+	}
+	regs.rip = at_entry ? regs.rip : thread->process->syscall_insn;
+	regs.rax = (uint64_t)number;
+	regs.orig_rax = at_entry ? (uint64_t)number : (uint64_t)-1;
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+
+	if (r == 0)
+		r = inject_set(injection, &regs);
+	if (r == 0 && !at_entry)
+		r = run_to_call(thread);
+	if (r == 0)
+		r = run_to_call(thread);
+	if (r == 0)
+		r = trace_get_regs(thread->tid, &regs);
+	*result = (int64_t)regs.rax;
+	return r;
+}
+
+/* Go back to the entry of the call that was replaced, by making it again. */
+static int reenter(struct injection *injection)
+{
+	struct thread *thread = injection->thread;
+	struct survival *survival = &thread->process->survival;
+	struct user_regs_struct regs = injection->saved;
+	int r = 0;
+
+	if (survival->shared) {
+		survival_reenters(survival, thread_inner(thread));
+		r = trace_set_mask(thread->tid, SURVIVAL_REENTERS);
+	}
 	regs.rip -= 2;
 	regs.rax = regs.orig_rax;
 	regs.orig_rax = (uint64_t)-1;
-	r = trace_set_regs(thread->tid, &regs);
+	if (r == 0)
+		r = trace_set_regs(thread->tid, &regs);
 	return r < 0 ? r : run_to_call(thread);
 }
 
@@ -272,12 +325,15 @@ int inject_end(struct injection *injection)
 		return 0; /* another program */
 	if (injection->used && injection->at_entry)
 		r = reenter(injection);
-	else if (injection->used)
-		r = trace_set_regs(thread->tid, &injection->saved);
-
 	if (thread->process->seccomp)
 		(void)!trace_options(thread->tid, thread->process->options);
-	r = first_error(r, trace_set_mask(thread->tid, injection->mask));
+	/* Before the registers: whoever has ours finds the way back. */
+	if (injection->used)
+		r = first_error(r,
+				trace_set_mask(thread->tid, injection->mask));
+	if (left)
+		r = first_error(r,
+				trace_set_regs(thread->tid, &injection->saved));
 	if (r == 0 && left &&
 	    (waits_for_restart(&injection->saved) ||
 	     thread->stop.kind == STOP_GROUP))

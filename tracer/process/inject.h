@@ -4,8 +4,8 @@
 /*
  * inject - run system calls in a stopped thread, and leave no trace
  *
- * inject_begin() keeps the registers and blocks the signals of the thread,
- * inject_call() runs one system call, inject_end() puts everything back: the
+ * inject_begin() keeps the registers, inject_call() blocks the signals of the
+ * thread and runs one system call, inject_end() puts everything back: the
  * thread stands where it stood, also at the entry of a system call, and a call
  * that waits to be restarted still does.
  *
@@ -31,6 +31,11 @@ int inject_call(struct injection *injection, long number,
 		const uint64_t args[6], int64_t *result) _must_check_;
 
 int inject_end(struct injection *injection) _must_check_;
+
+/* Registers of ours, with which the thread will run in the scratch memory; all
+ * its signals are blocked then. */
+int inject_set(struct injection *injection,
+	       const struct user_regs_struct *regs) _must_check_;
 
 /*
  * Resume a thread in the middle of an injection and wait for its next stop.
@@ -107,7 +112,7 @@ enum {
 	SCRATCH_CODE = 0,      /* "syscall", and the load of the self-test */
 	SCRATCH_LOAD = 16,     /* offset of that load: mov rax, [rdi] */
 	SCRATCH_LOOP = 32,     /* of the loop of inject_protect_all() */
-	SCRATCH_HANDLER = 256, /* of survival_code.c */
+	SCRATCH_HANDLER = 128, /* of survival_code.c */
 	SCRATCH_STUBS = 2048,  /* of landing.h, and their data */
 	SCRATCH_DATA = 4096,   /* arguments of injected calls */
 	SCRATCH_PROBE = 8192,  /* the page that the self-test closes */

@@ -66,7 +66,7 @@ struct thread {
 	uint64_t mask; /* signals the program believes it blocks */
 	bool lifted;   /* but SIGSEGV is not blocked; lift.h */
 	bool waits;    /* a SIGSEGV of the program's is pending, maybe */
-	pid_t inner;   /* its number in its own pid namespace, 0 unknown */
+	pid_t inner;   /* thread_inner(), once it was asked for */
 
 	struct landing *landing;
 	struct inflight *call;
@@ -150,6 +150,9 @@ struct memory process_memory(struct process *process);
 
 /* After its exec: what we knew of it is no longer so. */
 void thread_forget(struct thread *thread);
+
+/* Its number in its own pid namespace; 0: not known. */
+pid_t thread_inner(struct thread *thread);
 
 void thread_set_state(struct thread *thread, enum thread_state state);
 bool thread_is_stopped(const struct thread *thread);

@@ -53,8 +53,7 @@ static int run_loop(struct injection *injection, uint64_t list, size_t count)
 	regs.rbx = list;
 	regs.rbp = count;
 	regs.orig_rax = (uint64_t)-1;
-	injection->used = true;
-	r = trace_set_regs(thread->tid, &regs);
+	r = inject_set(injection, &regs);
 	/* Forced on a thread that blocks it, SIGTRAP would be reset. */
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGTRAP));
@@ -87,11 +86,32 @@ static int protect_some(struct injection *injection, struct protect *list,
 	return r;
 }
 
+static int protect_each(struct injection *injection, struct protect *list,
+			size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t args[6] = { list[i].start,
+					   list[i].end - list[i].start,
+					   (uint64_t)list[i].prot };
+		int64_t result = 0;
+		int r = inject_call(injection, SYS_mprotect, args, &result);
+
+		if (r < 0)
+			return r;
+		list[i].result = (int)result;
+	}
+	return 0;
+}
+
 int inject_protect_all(struct injection *injection, struct protect *list,
 		       size_t count)
 {
 	int r = 0;
 
+	/* From the trap at the end of the loop there is no way back if we are
+	 * killed. */
+	if (injection->thread->process->survival.shared)
+		return protect_each(injection, list, count);
 	for (size_t i = 0; r == 0 && i < count; i += ENTRIES)
 		r = protect_some(injection, list + i,
 				 min_u64(count - i, ENTRIES));

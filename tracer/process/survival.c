@@ -92,15 +92,39 @@ static int map_there(struct injection *injection, uint64_t fd)
 	return r;
 }
 
+static uint64_t place_of(uint64_t scratch, void (*function)(void))
+{
+	return scratch + SCRATCH_HANDLER +
+	       ((uintptr_t)function - (uintptr_t)__start_cls_survival);
+}
+
+/* A thread that comes out of an injected call, and is not stopped there. */
+static int write_way_back(struct process *process)
+{
+	uint64_t scratch = process->scratch.start;
+	const uint64_t shared = process->survival.address;
+	uint64_t from = scratch + SCRATCH_CODE + 2;
+	int32_t distance =
+		(int32_t)(place_of(scratch, survival_return) - (from + 5));
+	uint8_t jump[5] = { 0xe9 };
+	int r = mem_write(process->mem, scratch + SCRATCH_OWN, &shared,
+			  sizeof(shared));
+
+	memcpy(jump + 1, &distance, sizeof(distance));
+	return r < 0 ? r : mem_write(process->mem, from, jump, sizeof(jump));
+}
+
 static int copy_code(struct process *process)
 {
 	const uint8_t *code = __start_cls_survival;
 	size_t size = (size_t)(__stop_cls_survival - code);
+	int r;
 
 	if (size > SCRATCH_STUBS - SCRATCH_HANDLER)
 		return -E2BIG;
-	return mem_write(process->mem, process->scratch.start + SCRATCH_HANDLER,
-			 code, size);
+	r = mem_write(process->mem, process->scratch.start + SCRATCH_HANDLER,
+		      code, size);
+	return r < 0 ? r : write_way_back(process);
 }
 
 /* Filters might kill the process for a call that it never makes itself. */
@@ -162,12 +186,6 @@ void survival_done(struct survival *survival)
 		munmap(survival->shared, sizeof(*survival->shared));
 	}
 	*survival = (struct survival){ 0 };
-}
-
-static uint64_t place_of(uint64_t scratch, void (*function)(void))
-{
-	return scratch + SCRATCH_HANDLER +
-	       ((uintptr_t)function - (uintptr_t)__start_cls_survival);
 }
 
 void survival_disposition(uint64_t scratch, const struct disposition *program,
@@ -315,4 +333,24 @@ void survival_unblock(struct survival *survival, pid_t tid)
 
 	if (b)
 		__atomic_store_n(&b->tid, 0, __ATOMIC_RELEASE);
+}
+
+void survival_way_back(struct survival *survival,
+		       const struct user_regs_struct *regs, uint64_t mask)
+{
+	struct survival_shared *shared = survival->shared;
+
+	if (!shared)
+		return;
+	shared->way_back.regs = *regs;
+	__atomic_store_n(&shared->way_back.mask, mask, __ATOMIC_RELEASE);
+}
+
+void survival_reenters(struct survival *survival, pid_t tid)
+{
+	struct survival_shared *shared = survival->shared;
+
+	if (shared)
+		__atomic_store_n(&shared->way_back.tid, (uint64_t)tid,
+				 __ATOMIC_RELEASE);
 }

@@ -13,6 +13,9 @@
  * program is to see meanwhile, is the session's.
  */
 
+#include <signal.h>
+#include <sys/user.h>
+
 #include "tracer/process/signals.h"
 
 struct injection;
@@ -81,7 +84,18 @@ int survival_block(struct survival *survival, pid_t tid,
 		   uint64_t mask) _must_check_;
 void survival_unblock(struct survival *survival, pid_t tid);
 
+/*
+ * A thread is about to run in our code: it will have @regs and @mask again if
+ * we are killed before we give them back.
+ */
+void survival_way_back(struct survival *survival,
+		       const struct user_regs_struct *regs, uint64_t mask);
+/* The thread @tid has the registers, but not the mask, which is this one. */
+void survival_reenters(struct survival *survival, pid_t tid);
+#define SURVIVAL_REENTERS (~signal_bit(SIGSEGV))
+
 /* survival_code.c: the bytes to copy, and places in them. */
 extern const uint8_t __start_cls_survival[], __stop_cls_survival[];
 void survival_entry(void);
 void survival_restorer(void);
+void survival_return(void); /* the way back */

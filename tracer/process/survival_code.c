@@ -93,6 +93,46 @@ COPIED static struct survival_own *find_own(void)
 	return (struct survival_own *)(page_down(here) + SCRATCH_OWN);
 }
 
+/*
+ * A thread that made a system call for the tracer, which died meanwhile: its
+ * mask and registers.  They lie in the order of struct user_regs_struct, whose
+ * end is what iret takes.  Below the stack pointer it may use 128 bytes.
+ */
+__asm__(".pushsection cls_survival, \"ax\", @progbits\n"
+	".globl survival_return\n"
+	".hidden survival_return\n"
+	"survival_return:\n"
+	"	lea -256(%rsp), %rsp\n"
+	"	and $-16, %rsp\n"
+	"	call survival_go_back\n"
+	".popsection\n");
+
+COPIED __attribute__((used, noreturn)) static void survival_go_back(void)
+{
+	struct survival_way_back *way = &find_own()->shared->way_back;
+
+	call4(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&way->mask, 0, 8);
+	__asm__ volatile("mov %0, %%rsp\n"
+			 "pop %%r15\n"
+			 "pop %%r14\n"
+			 "pop %%r13\n"
+			 "pop %%r12\n"
+			 "pop %%rbp\n"
+			 "pop %%rbx\n"
+			 "pop %%r11\n"
+			 "pop %%r10\n"
+			 "pop %%r9\n"
+			 "pop %%r8\n"
+			 "pop %%rax\n"
+			 "pop %%rcx\n"
+			 "pop %%rdx\n"
+			 "pop %%rsi\n"
+			 "pop %%rdi\n"
+			 "lea 8(%%rsp), %%rsp\n" /* orig_rax */
+			 "iretq\n" ::"r"(&way->regs));
+	__builtin_unreachable();
+}
+
 COPIED static int64_t now(void)
 {
 	struct timespec t;
@@ -209,6 +249,11 @@ COPIED static void block_again(const struct survival_own *own,
 	uint64_t tid = (uint64_t)call4(SYS_gettid, 0, 0, 0, 0);
 	uint64_t *mask = (uint64_t *)&context->uc_sigmask;
 
+	const struct survival_way_back *way = &own->shared->way_back;
+	const uint64_t never = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
+
+	if (way->tid == tid && *mask == (SURVIVAL_REENTERS & ~never))
+		*mask = way->mask;
 	/* It may have set another one since. */
 	for (int i = 0; i < SURVIVAL_BLOCKED; i++)
 		if (b[i].tid == tid &&
@@ -235,8 +280,12 @@ COPIED static bool raised_by_closing(const struct survival_own *own,
 	if (info->si_code != BY_RIGHTS)
 		return false;
 	for (uint64_t i = 0; i < table->count && i < SURVIVAL_RANGES; i++)
-		if (addr >= table->range[i].start && addr < table->range[i].end)
+		if (addr >= table->range[i].start &&
+		    addr < table->range[i].end) {
+			/* A call for the tracer may have closed it since. */
+			open_range(&table->range[i]);
 			return permits(&table->range[i], error);
+		}
 	return false;
 }
 

@@ -12,6 +12,8 @@
  *own, at SCRATCH_OWN from the page of the code
  */
 
+#include <sys/user.h>
+
 #include "tracer/process/signals.h"
 
 enum {
@@ -47,6 +49,14 @@ struct survival_blocked {
 	uint64_t tid; /* in its own pid namespace; 0: free */
 };
 
+/* How a thread that works for us goes on by itself. */
+struct survival_way_back {
+	uint8_t stack[32768]; /* a signal may come on the way */
+	struct user_regs_struct regs;
+	uint64_t mask;
+	uint64_t tid; /* who has it all but the mask; 0: nobody */
+};
+
 struct survival_shared {
 	/* A robust futex: the tracer's tid, and FUTEX_OWNER_DIED once the
 	 * tracer is dead.  The kernel says so before it lets threads go. */
@@ -55,6 +65,7 @@ struct survival_shared {
 	struct survival_journal journal;
 	struct survival_table table[2];
 	struct survival_blocked blocked[SURVIVAL_BLOCKED];
+	struct survival_way_back way_back;
 };
 
 enum survival_state {

@@ -5,6 +5,7 @@
 
 #include "tracer/process/landing.h"
 #include "tracer/process/process.h"
+#include "tracer/process/status.h"
 
 /* States that may follow, as the picture in process.h has them. */
 static const unsigned arrows[] = {
@@ -42,6 +43,15 @@ void thread_forget(struct thread *thread)
 	thread->fs_base = thread->clear_tid = 0;
 	thread->altstack = thread->altstack_size = 0;
 	thread->rseq_known = false;
+}
+
+pid_t thread_inner(struct thread *thread)
+{
+	struct status status;
+
+	if (!thread->inner && status_read(thread->tid, &status) == 0)
+		thread->inner = status.inner;
+	return thread->inner;
 }
 
 bool thread_is_in_state(pid_t tid, const char *states)
