@@ -69,6 +69,34 @@ static void compare(struct session *session, const struct part *part,
 	memcpy(part->bytes, now, part->size);
 }
 
+/* Zeros as long as nobody writes. */
+static bool is_untouched(const struct session *session, uint64_t start,
+			 uint64_t end)
+{
+	const struct mapping *m = maps_find(session->process->maps, start);
+
+	return m && !m->shared && !m->inode && end <= m->end &&
+	       mem_is_missing(session->process->pid, start, end);
+}
+
+/* What lies there; to read what is missing would make the kernel fill it. */
+static bool look(const struct session *session, uint64_t start, uint64_t end,
+		 uint8_t *ret)
+{
+	uint64_t next;
+
+	for (uint64_t at = start; at < end; at = next) {
+		uint8_t *to = ret + (at - start);
+
+		next = min_u64(end, page_down(at) + PAGE);
+		if (is_untouched(session, at, next))
+			memset(to, 0, next - at);
+		else if (mem_read(session->process->mem, at, to, next - at) < 0)
+			return false;
+	}
+	return true;
+}
+
 void shadow_check(struct session *session, uint64_t start, uint64_t end)
 {
 	struct part part;
@@ -76,13 +104,11 @@ void shadow_check(struct session *session, uint64_t start, uint64_t end)
 	while (next_part(&session->shadow, &start, end, &part)) {
 		_cleanup_(freep) uint8_t *now = NULL;
 
-		/* To look in vain would fill pages that are missing, which a
-		 * userfaultfd is about to be asked for. */
 		if (!memchr(part.known, 1, part.size))
 			continue;
 		now = malloc(part.size);
-		if (now && mem_read(session->process->mem, part.start, now,
-				    part.size) == 0)
+		if (now &&
+		    look(session, part.start, part.start + part.size, now))
 			compare(session, &part, now);
 	}
 }
@@ -170,8 +196,7 @@ int shadow_take(struct session *session)
 	}
 	for (size_t i = 0; i < shadow->ranges.count; i++) {
 		r = &shadow->ranges.range[i];
-		if (mem_read(session->process->mem, r->start,
-			     shadow->bytes + r->tag, r->end - r->start) == 0)
+		if (look(session, r->start, r->end, shadow->bytes + r->tag))
 			memset(shadow->known + r->tag, 1, r->end - r->start);
 	}
 	return 0;

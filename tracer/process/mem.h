@@ -26,3 +26,10 @@ int mem_write(int fd, uint64_t addr, const void *buffer,
  */
 bool mem_read_open(pid_t pid, uint64_t addr, void *buffer, size_t size);
 bool mem_write_open(pid_t pid, uint64_t addr, const void *buffer, size_t size);
+
+/*
+ * Is no page of [start, end) there, neither in memory nor swapped out?  To
+ * read private memory would make the kernel fill it, which the process can
+ * tell, and a userfaultfd would not be asked for it any more.
+ */
+bool mem_is_missing(pid_t pid, uint64_t start, uint64_t end);
