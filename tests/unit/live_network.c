@@ -267,6 +267,22 @@ static void set_peer(struct scene *s)
 		   P(scene_space(s, 12)), P(length(s, 12)));
 }
 
+/* Two instructions, of which the length, 3, says how many fit. */
+static void set_get_filter(struct scene *s)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_IMM, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0xffff),
+	};
+	struct sock_fprog program = { ARRAY_SIZE(code), code };
+	int fd = listening();
+
+	check(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+			 sizeof(program)) == 0);
+	SCENE_CALL(s, SYS_getsockopt, fd, SOL_SOCKET, SO_GET_FILTER,
+		   P(scene_space(s, 3 * sizeof(code[0]))), P(length(s, 3)));
+}
+
 static void set_setsockopt(struct scene *s)
 {
 	struct timeval limit = { 1, 0 };
@@ -307,6 +323,7 @@ static const struct live_case rows[] = {
 	{ "connect", set_connect, LIVE_CHANGES },
 	{ "bind", set_bind, 0 },
 	{ "getsockopt", set_getsockopt, 0 },
+	{ "getsockopt filter", set_get_filter, 0 },
 	{ "SO_PEERCRED", set_peer, LIVE_CHANGES },
 	{ "setsockopt", set_setsockopt, 0 },
 	{ "SO_ATTACH_FILTER", set_filter, LIVE_MAY_FAIL },

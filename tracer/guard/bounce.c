@@ -142,7 +142,8 @@ static int read_length(const struct ending *end, uint64_t *ret)
 			sizeof(length));
 	if (r < 0)
 		return r;
-	*ret = call_share(&bounce->plan, end->index, length);
+	*ret = call_share(&bounce->plan, end->index,
+			  (uint64_t)length * end->use->unit);
 
 	return 0;
 }

@@ -20,6 +20,7 @@ void special_msgctl(struct planner *planner);
 void special_mq_open(struct planner *planner);
 void special_mq_notify(struct planner *planner);
 void special_setsockopt(struct planner *planner);
+void special_getsockopt(struct planner *planner);
 void special_sendto(struct planner *planner);
 void special_sendmsg(struct planner *planner);
 void special_sendmmsg(struct planner *planner);

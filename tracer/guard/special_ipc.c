@@ -116,6 +116,30 @@ void special_setsockopt(struct planner *planner)
 		plan_suspect_words(planner, args[3], size);
 }
 
+/* The length of a filter is the number of its instructions, both ways. */
+void special_getsockopt(struct planner *planner)
+{
+	enum {
+		SIZE_SOCK_FILTER = 8,
+		GET_FILTER = 26,
+		TCP = 6,
+		ZEROCOPY_RECEIVE = 35, /* names a buffer to copy to */
+	};
+	const uint64_t *args = planner->call->args;
+	uint32_t level = (uint32_t)args[1], option = (uint32_t)args[2];
+	struct call_plan *plan = planner->plan;
+	struct buffer_use *use = &plan->buffer[plan->count - 1];
+
+	if (!plan->count || use->written != WRITTEN_LENGTH)
+		return;
+	if (level == TCP && option == ZEROCOPY_RECEIVE) {
+		plan_suspect_words(planner, args[3], use->size);
+	} else if (level == SOL_SOCKET && option == GET_FILTER) {
+		use->unit = SIZE_SOCK_FILTER;
+		use->size = plan_product(use->size, use->unit);
+	}
+}
+
 /* The kernel sends from the pages themselves, when the call is over. */
 static void check_zero_copy(struct planner *planner, unsigned arg)
 {

@@ -41,9 +41,10 @@ enum written {
 			    (vectors: over all buffers of this kind, in
 			    order) */
 	WRITTEN_WHOLE,	 /* all of it */
-	WRITTEN_LENGTH,	 /* as many as the uint32_t says that the kernel left
-			    at @counter_place of buffer @counter (vectors:
-			    over all buffers with this counter, in order) */
+	WRITTEN_LENGTH,	 /* as many times @unit as the uint32_t says that the
+			    kernel left at @counter_place of buffer @counter
+			    (vectors:  over all buffers with this counter, in
+			    order) */
 };
 
 struct buffer_use {

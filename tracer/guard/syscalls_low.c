@@ -64,7 +64,7 @@ static const struct syscall_row rows[] = {
 	CALL(getpeername, 0, NAME(1, 2)),
 	CALL(socketpair, 0, OUT(3, 2 * SIZE_INT)),
 	MORE(setsockopt, 0, special_setsockopt),
-	CALL(getsockopt, 0, LENGTH(3, 4)),
+	MORE(getsockopt, 0, special_getsockopt, LENGTH(3, 4)),
 	PLACE(clone, CALL_BLOCKS, special_clone),
 	CALL(fork, 0),
 	CALL(vfork, CALL_BLOCKS),
