@@ -13,9 +13,12 @@ static struct {
 	volatile uint64_t turns;
 } box;
 
+static int heard[2]; /* a pipe: signals that wait are only one */
+
 static void handler(int sig)
 {
 	box.continued++;
+	expect(write(heard[1], "", 1) == 1);
 }
 
 int main(void)
@@ -24,6 +27,7 @@ int main(void)
 	pid_t parent = getpid(), pid;
 	int status;
 
+	expect(pipe(heard) == 0);
 	signal(SIGCONT, handler);
 	pid = fork();
 	if (pid == 0) {
@@ -32,6 +36,7 @@ int main(void)
 			kill(parent, SIGSTOP);
 			usleep(60000);
 			kill(parent, SIGCONT);
+			expect(read(heard[0], &status, 1) == 1);
 		}
 		usleep(30000);
 		_exit(4);
