@@ -21,7 +21,11 @@ struct cold {
 	struct user_regs_struct regs; /* the cursor's first frame */
 	struct cold_frame frame;
 	bool nothing; /* the last look-up found no unwind information */
+	struct cold_probe *probe; /* the one that is on, or NULL */
 };
+
+/* Between the words of a probe: farther than any offset in a rule. */
+#define PROBE_APART UINT64_C(0x0000040000000a58)
 
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			  unw_proc_info_t *ret, int need, void *context)
@@ -32,6 +36,13 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 	int r;
 
 	cold->nothing = true;
+	if (cold->probe) {
+		/* the second one only tells where it would look */
+		if (++cold->probe->lookups <= 2)
+			cold->probe->looked_up = ip;
+		if (cold->probe->lookups > 1)
+			return -UNW_ENOINFO;
+	}
 	if (!module || module->state != MODULE_TABLES)
 		return -UNW_ENOINFO;
 	info.format = UNW_INFO_FORMAT_REMOTE_TABLE;
@@ -58,6 +69,25 @@ static int no_dynamic_info(unw_addr_space_t as, unw_word_t *ret, void *context)
 	return -UNW_ENOINFO;
 }
 
+/* The same word of the same probe has the same value. */
+static int probe_word(struct cold_probe *probe, uint64_t addr,
+		      unw_word_t *value)
+{
+	size_t i = 0;
+
+	while (i < probe->reads && probe->read[i].addr != addr)
+		i++;
+	if (i == COLD_PROBE_READS)
+		return -UNW_EINVAL;
+	if (i == probe->reads) {
+		probe->read[i].addr = addr;
+		probe->read[i].value = probe->value + i * PROBE_APART;
+		probe->reads++;
+	}
+	*value = probe->read[i].value;
+	return 0;
+}
+
 static int access_memory(unw_addr_space_t as, unw_word_t addr,
 			 unw_word_t *value, int write, void *context)
 {
@@ -65,6 +95,8 @@ static int access_memory(unw_addr_space_t as, unw_word_t addr,
 
 	if (write)
 		return -UNW_EINVAL;
+	if (cold->probe && !image_is_fixed(cold->image, addr))
+		return probe_word(cold->probe, addr, value);
 	return image_word(cold->image, addr, value) < 0 ? -UNW_EINVAL : 0;
 }
 
@@ -204,19 +236,14 @@ int cold_begin(struct cold *cold, const struct user_regs_struct *regs,
 	return cold->image->error;
 }
 
-/*
- * The code that a signal handler returns to.  libunwind knows it by its
- * bytes, and some libraries have no unwind information for it.
- */
-static bool is_sigreturn(struct cold *cold)
+bool cold_is_sigreturn(struct image *image, uint64_t ip)
 {
 	/* mov rax, __NR_rt_sigreturn; syscall */
 	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00,
 					0x00, 0x00, 0x0f, 0x05 };
 	uint8_t bytes[sizeof(code)];
 
-	return image_read(cold->image, cold->frame.ip, bytes, sizeof(bytes)) ==
-		       0 &&
+	return image_read(image, ip, bytes, sizeof(bytes)) == 0 &&
 	       !memcmp(bytes, code, sizeof(code));
 }
 
@@ -234,7 +261,7 @@ int cold_step(struct cold *cold)
 	 * Without unwind information libunwind follows rbp blindly, which
 	 * gives garbage in padding and at a thread's birth.
 	 */
-	if (cold->nothing && !is_sigreturn(cold)) {
+	if (cold->nothing && !cold_is_sigreturn(cold->image, cold->frame.ip)) {
 		cold->cursor = before;
 		return COLD_NOTHING;
 	}
@@ -260,4 +287,61 @@ int cold_resume(struct cold *cold, const struct cold_frame *caller)
 	regs.rsp = caller->sp;
 	regs.rbp = caller->rbp;
 	return cold_begin(cold, &regs, true);
+}
+
+static const int saved[STATE_SAVED] = {
+	[STATE_RBX] = UNW_X86_64_RBX, [STATE_RBP] = UNW_X86_64_RBP,
+	[STATE_R12] = UNW_X86_64_R12, [STATE_R13] = UNW_X86_64_R13,
+	[STATE_R14] = UNW_X86_64_R14, [STATE_R15] = UNW_X86_64_R15,
+};
+
+static void probe_regs(struct cold *cold, const struct state *from)
+{
+	/* what no rule is made of: then the step cannot be told by one */
+	memset(&cold->regs, 0x5b, sizeof(cold->regs));
+	for (size_t i = 0; i < STATE_SAVED; i++)
+		*register_of(&cold->regs, saved[i]) = from->reg[i];
+	cold->regs.rsp = from->reg[STATE_SP];
+	cold->regs.rip = from->ip - from->is_return;
+}
+
+static int probe_step(struct cold *cold, struct cold_probe *probe)
+{
+	struct state *caller = &probe->caller;
+	int r;
+
+	probe_regs(cold, &probe->from);
+	if (unw_init_remote(&cold->cursor, cold->space, cold) < 0)
+		return COLD_FAILED;
+	/* looked up at the call, but what a rule computes with is the ip */
+	cold->regs.rip = probe->from.ip;
+	r = unw_step(&cold->cursor);
+	if (cold->nothing)
+		return COLD_NOTHING;
+	if (r <= 0)
+		return r == 0 ? COLD_BOTTOM : COLD_FAILED;
+	caller->ip = value_of(cold, UNW_REG_IP);
+	caller->reg[STATE_SP] = value_of(cold, UNW_REG_SP);
+	for (size_t i = 0; i < STATE_SAVED; i++)
+		caller->reg[i] = value_of(cold, saved[i]);
+	/* where it looks next tells what it takes the caller's ip for */
+	unw_step(&cold->cursor);
+	if (probe->lookups < 2)
+		return COLD_FAILED;
+	caller->is_return = probe->looked_up != caller->ip;
+	return COLD_STEPPED;
+}
+
+int cold_probe(struct cold *cold, struct cold_probe *probe)
+{
+	int r;
+
+	probe->reads = 0;
+	probe->lookups = 0;
+	cold->image->budget = IMAGE_STEP_WORDS;
+	cold->nothing = false;
+	cold->probe = probe;
+	r = probe_step(cold, probe);
+	cold->probe = NULL;
+	return cold->image->error ? cold->image->error : r;
 }

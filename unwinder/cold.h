@@ -9,6 +9,7 @@
  */
 
 #include "unwinder/image.h"
+#include "unwinder/state.h"
 
 enum cold_step {
 	COLD_STEPPED,
@@ -48,3 +49,35 @@ void cold_frame(const struct cold *cold, struct cold_frame *ret);
  */
 int cold_resume(struct cold *cold,
 		const struct cold_frame *caller) _must_check_;
+
+enum { COLD_PROBE_READS = 16 };
+
+/*
+ * A step over registers and memory that are made up; only text and unwind
+ * tables are the process's.  Words that are read have values far apart, so
+ * that what comes out tells where it came from.
+ */
+struct cold_probe {
+	struct state from;
+	uint64_t value; /* of the first word that is read */
+
+	struct state caller; /* undefined registers are 0 */
+	struct {
+		uint64_t addr, value;
+	} read[COLD_PROBE_READS]; /* in the order of the first reads */
+	size_t reads;
+	unsigned lookups;   /* of unwind information */
+	uint64_t looked_up; /* the address of the second */
+};
+
+/*
+ * enum cold_step, or -errno of the image.  COLD_STEPPED sets caller and read.
+ * A walk that is on must begin anew.
+ */
+int cold_probe(struct cold *cold, struct cold_probe *probe) _must_check_;
+
+/*
+ * Is the code at @ip what a signal handler returns to?  libunwind knows it by
+ * its bytes, and some libraries have no unwind information for it.
+ */
+bool cold_is_sigreturn(struct image *image, uint64_t ip);

@@ -107,3 +107,12 @@ struct module *image_module(struct image *image, uint64_t addr)
 	note(image, r);
 	return r < 0 ? NULL : module;
 }
+
+bool image_is_fixed(const struct image *image, uint64_t addr)
+{
+	struct module *module = modules_find(&image->modules, addr);
+
+	/* a word on the edge counts as fixed, as a page does */
+	return module && (module_is_fixed(module, addr) ||
+			  module_is_fixed(module, addr + 7));
+}

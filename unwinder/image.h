@@ -47,3 +47,6 @@ static inline int image_word(struct image *image, uint64_t addr,
 
 /* The module at @addr with its tables looked at, or NULL. */
 struct module *image_module(struct image *image, uint64_t addr);
+
+/* Does the word at @addr stay as it is until the modules change? */
+bool image_is_fixed(const struct image *image, uint64_t addr);

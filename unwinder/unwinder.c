@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "unwinder/chain.h"
 #include "unwinder/pointer.h"
-
-/*
- * A caller's frame lies above its callee's.  Only where the stack is changed
- * may it be below: signal handlers on stacks of their own, coroutines.  The
- * bound keeps a forged chain from going round for ever.
- */
-enum { STACK_CHANGES_MAX = 16 };
 
 struct unwinder {
 	struct image image;
 	struct cold *cold;
+	struct rules *rules;
+	struct chain chain;
+	uint64_t generation;	     /* of the modules */
+	const struct memory *memory; /* of a warm walk */
+	struct unwinder_stats stats;
 };
 
 /* One walk. */
@@ -37,6 +36,11 @@ int unwinder_new(struct unwinder **ret)
 	r = cold_new(&unwinder->cold, &unwinder->image);
 	if (r < 0)
 		return r;
+	r = rules_new(&unwinder->rules, unwinder->cold, &unwinder->image);
+	if (r < 0)
+		return r;
+	unwinder->chain.image = &unwinder->image;
+	unwinder->chain.rules = unwinder->rules;
 	*ret = take(unwinder);
 	return 0;
 }
@@ -45,6 +49,8 @@ void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
+	chain_done(&unwinder->chain);
+	rules_free(unwinder->rules);
 	cold_free(unwinder->cold);
 	image_done(&unwinder->image);
 	free(unwinder);
@@ -53,6 +59,8 @@ void unwinder_free(struct unwinder *unwinder)
 int unwinder_modules(struct unwinder *unwinder,
 		     const struct unwinder_module *modules, size_t count)
 {
+	rules_forget(unwinder->rules);
+	unwinder->generation++;
 	return image_modules(&unwinder->image, modules, count);
 }
 
@@ -98,7 +106,7 @@ static int step(struct walk *walk)
 	cold_frame(cold, &walk->here);
 	if (walk->here.sp > before.sp)
 		return COLD_STEPPED;
-	if (++walk->changes > STACK_CHANGES_MAX ||
+	if (++walk->changes > CHAIN_STACK_CHANGES ||
 	    (walk->here.sp == before.sp && walk->here.ip == before.ip))
 		return COLD_FAILED;
 	return COLD_STEPPED;
@@ -146,4 +154,62 @@ int unwinder_walk(struct unwinder *unwinder,
 	if (r < 0)
 		*count = 0;
 	return r;
+}
+
+static int count_read(void *context, uint64_t addr, void *buffer, size_t size)
+{
+	struct unwinder *unwinder = context;
+
+	unwinder->stats.reads++;
+	return memory_read(unwinder->memory, addr, buffer, size);
+}
+
+static int walk_warm(struct unwinder *unwinder, struct slots *slots,
+		     const struct user_regs_struct *regs, struct frame *frames,
+		     size_t max, size_t *count)
+{
+	const struct memory memory = { .context = unwinder,
+				       .read = count_read };
+	int r;
+
+	if (slots && slots->generation != unwinder->generation) {
+		slots_clear(slots);
+		slots->generation = unwinder->generation;
+	}
+	image_begin(&unwinder->image, &memory);
+	r = chain_walk(&unwinder->chain, slots, regs, frames, max, count);
+	if (r != CHAIN_DECLINED)
+		return r;
+	unwinder->stats.declined++;
+	return unwinder_walk(unwinder, regs, &memory, frames, max, count);
+}
+
+int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
+		       const struct user_regs_struct *regs,
+		       const struct memory *memory, struct frame *frames,
+		       size_t max, size_t *count)
+{
+	struct unwinder_stats *stats = &unwinder->stats;
+	int r;
+
+	*count = 0;
+	unwinder->memory = memory;
+	r = walk_warm(unwinder, slots, regs, frames,
+		      min_u64(max, UNWINDER_DEPTH_MAX), count);
+	if (r < 0) {
+		*count = 0;
+		return r;
+	}
+	stats->stacks++;
+	for (size_t i = 0; i < *count; i++) {
+		stats->fresh += !frames[i].reused;
+		stats->reused += frames[i].reused;
+	}
+	return r;
+}
+
+void unwinder_stats(const struct unwinder *unwinder, struct unwinder_stats *ret)
+{
+	*ret = unwinder->stats;
+	ret->rules = rules_learnt(unwinder->rules);
 }

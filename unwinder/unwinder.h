@@ -7,7 +7,9 @@
  * Registers and memory in, {ip, cfa} out; no symbol names and no ptrace.
  * Cold unwinding by libunwind with accessors of our own: one bulk read of the
  * stack, and a table of modules that the caller keeps (libunwind's own _UPT
- * accessors re-read the map and cost 250 us a frame).
+ * accessors re-read the map and cost 250 us a frame).  Warm, its steps are
+ * arithmetic that was learnt of it (rules.h), and of the frames only those are
+ * unwound that are not as they were (slots.h).
  */
 
 #include <sys/user.h>
@@ -26,6 +28,7 @@ struct unwinder_module {
 struct frame {
 	uint64_t ip;  /* of the access, then return addresses */
 	uint64_t cfa; /* canonical frame address, 0 if unknown */
+	bool reused;  /* known from before, not unwound */
 };
 
 enum unwinder_end {
@@ -53,3 +56,32 @@ int unwinder_walk(struct unwinder *unwinder,
 		  const struct user_regs_struct *regs,
 		  const struct memory *memory, struct frame *frames, size_t max,
 		  size_t *count) _must_check_;
+
+/* What is known of one thread's stack: slots.h. */
+struct slots;
+
+int slots_new(struct slots **ret) _must_check_;
+void slots_free(struct slots *slots);
+DEFINE_CLEANUP(slots)
+
+/*
+ * The same answer by what was learnt of earlier walks: of the modules, and of
+ * this thread in @slots, which nobody else may use; NULL: only of the modules.
+ * @slots costs 80 bytes a frame and 16 a word that is compared, for as many
+ * frames as were asked for and half of that more.
+ */
+int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
+		       const struct user_regs_struct *regs,
+		       const struct memory *memory, struct frame *frames,
+		       size_t max, size_t *count) _must_check_;
+
+struct unwinder_stats {
+	uint64_t stacks;	/* that were walked warm */
+	uint64_t fresh, reused; /* frames of them */
+	uint64_t declined;	/* stacks that were left to libunwind */
+	uint64_t reads;		/* of the process's memory, for them */
+	uint64_t rules;		/* learnt, one an address */
+};
+
+void unwinder_stats(const struct unwinder *unwinder,
+		    struct unwinder_stats *ret);

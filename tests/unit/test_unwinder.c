@@ -73,8 +73,10 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
 struct scene {
 	pid_t pid, tid; /* of the child, of the thread that stopped */
 	struct unwinder *unwinder;
+	struct slots *slots; /* of whatever thread is walked */
 	struct frame frames[KNOWN_MAX];
 	size_t count;
+	size_t fresh; /* frames of the last walk with slots */
 };
 
 /* On to the next SIGTRAP or SIGSTOP of any thread. */
@@ -125,6 +127,7 @@ static struct scene *begin(void **state, void (*function)(int), int argument)
 	ptrace(PTRACE_SETOPTIONS, scene->pid, 0,
 	       PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE);
 	assert_int_equal(unwinder_new(&scene->unwinder), 0);
+	assert_int_equal(slots_new(&scene->slots), 0);
 	dl_iterate_phdr(add_module, &list);
 	assert_int_equal(
 		unwinder_modules(scene->unwinder, list.modules, list.count), 0);
@@ -142,22 +145,51 @@ static int end(void **state)
 		kill(scene->pid, SIGKILL);
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
+	slots_free(scene->slots);
 	unwinder_free(scene->unwinder);
 	free(scene);
 	return 0;
 }
 
-static int walk(struct scene *scene)
+/* By rules, and with @slots or without: what libunwind said. */
+static void assert_same_warm(struct scene *scene, struct slots *slots,
+			     const struct user_regs_struct *regs,
+			     const struct memory *memory, size_t max, int cold)
+{
+	struct frame frames[KNOWN_MAX];
+	size_t count;
+
+	assert_int_equal(unwinder_walk_warm(scene->unwinder, slots, regs,
+					    memory, frames, max, &count),
+			 cold);
+	assert_int_equal(count, scene->count);
+	scene->fresh = 0;
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(frames[i].ip, scene->frames[i].ip);
+		assert_int_equal(frames[i].cfa, scene->frames[i].cfa);
+		scene->fresh += !frames[i].reused;
+	}
+}
+
+static int walk_most(struct scene *scene, size_t max)
 {
 	struct memory memory = { &scene->tid, read_child, NULL };
 	struct user_regs_struct regs;
 	int r;
 
 	assert_int_equal(ptrace(PTRACE_GETREGS, scene->tid, 0, &regs), 0);
-	r = unwinder_walk(scene->unwinder, &regs, &memory, scene->frames,
-			  KNOWN_MAX, &scene->count);
+	r = unwinder_walk(scene->unwinder, &regs, &memory, scene->frames, max,
+			  &scene->count);
 	assert_true(scene->count == 0 || scene->frames[0].ip == regs.rip);
+	assert_same_warm(scene, NULL, &regs, &memory, max, r);
+	assert_int_equal(scene->fresh, scene->count);
+	assert_same_warm(scene, scene->slots, &regs, &memory, max, r);
 	return r;
+}
+
+static int walk(struct scene *scene)
+{
+	return walk_most(scene, KNOWN_MAX);
 }
 
 static uint64_t known(int i)
@@ -203,16 +235,70 @@ static void test_recursion(void **state)
 static void test_truncated(void **state)
 {
 	struct scene *scene = begin(state, scene_recursion, 100);
-	struct memory memory = { &scene->tid, read_child, NULL };
-	struct user_regs_struct regs;
 
 	resume(scene, PTRACE_CONT);
-	ptrace(PTRACE_GETREGS, scene->tid, 0, &regs);
-	assert_int_equal(unwinder_walk(scene->unwinder, &regs, &memory,
-				       scene->frames, 5, &scene->count),
-			 UNWINDER_END_TRUNCATED);
+	assert_int_equal(walk_most(scene, 5), UNWINDER_END_TRUNCATED);
 	assert_int_equal(scene->count, 5);
 	assert_int_equal(scene->frames[4].ip, known(4));
+}
+
+/* What stays as it is is not unwound again, however deep the walk goes. */
+static void test_reused(void **state)
+{
+	struct scene *scene = begin(state, scene_recursion, 100);
+	struct unwinder_stats stats, before;
+
+	resume(scene, PTRACE_CONT);
+	walk(scene);
+	assert_int_equal(scene->fresh, scene->count);
+	unwinder_stats(scene->unwinder, &before);
+	walk(scene);
+	assert_int_equal(scene->fresh, 0);
+	unwinder_stats(scene->unwinder, &stats);
+	assert_int_equal(stats.rules, before.rules);
+	assert_int_equal(stats.declined, 0);
+	assert_int_equal(stats.reused - before.reused, scene->count);
+
+	resume(scene, PTRACE_SINGLESTEP);
+	walk(scene);
+	assert_in_range(scene->fresh, 1, 2);
+}
+
+/* More is asked for than is known, or than was asked for at first. */
+static void test_deeper(void **state)
+{
+	struct scene *scene = begin(state, scene_recursion, 100);
+
+	resume(scene, PTRACE_CONT);
+	assert_int_equal(walk_most(scene, 1), UNWINDER_END_TRUNCATED);
+	assert_int_equal(walk_most(scene, 20), UNWINDER_END_TRUNCATED);
+	assert_int_equal(scene->fresh, 0);
+	assert_int_equal(walk_most(scene, 60), UNWINDER_END_TRUNCATED);
+	assert_int_equal(scene->fresh, 60);
+	assert_int_equal(walk(scene), UNWINDER_END_BOTTOM);
+	/* more is known than is asked for, but not too much */
+	assert_int_equal(walk_most(scene, scene->count), UNWINDER_END_BOTTOM);
+	assert_int_equal(scene->fresh, 0);
+	assert_int_equal(walk_most(scene, scene->count - 1),
+			 UNWINDER_END_TRUNCATED);
+}
+
+static void test_modules_change(void **state)
+{
+	struct module_list list = { .count = 0 };
+	struct scene *scene = begin(state, scene_recursion, 10);
+
+	resume(scene, PTRACE_CONT);
+	walk(scene);
+	/* now libunwind finds nothing, and nothing is what must be said */
+	assert_int_equal(unwinder_modules(scene->unwinder, NULL, 0), 0);
+	assert_int_equal(walk(scene), UNWINDER_END_BROKEN);
+	assert_int_equal(scene->fresh, scene->count);
+	dl_iterate_phdr(add_module, &list);
+	assert_int_equal(
+		unwinder_modules(scene->unwinder, list.modules, list.count), 0);
+	assert_int_equal(walk(scene), UNWINDER_END_BOTTOM);
+	assert_int_equal(scene->fresh, scene->count);
 }
 
 static void test_handler(void **state)
@@ -352,6 +438,8 @@ static void test_gone(void **state)
 				       scene->frames, KNOWN_MAX, &scene->count),
 			 -ESRCH);
 	assert_int_equal(scene->count, 0);
+	assert_same_warm(scene, scene->slots, &regs, &memory, KNOWN_MAX,
+			 -ESRCH);
 }
 
 int main(void)
@@ -359,6 +447,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_recursion, end),
 		cmocka_unit_test_teardown(test_truncated, end),
+		cmocka_unit_test_teardown(test_reused, end),
+		cmocka_unit_test_teardown(test_deeper, end),
+		cmocka_unit_test_teardown(test_modules_change, end),
 		cmocka_unit_test_teardown(test_handler, end),
 		cmocka_unit_test_teardown(test_callback, end),
 		cmocka_unit_test_teardown(test_leaf_table, end),

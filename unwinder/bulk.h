@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * bulk - the parts of a stack that one walk needs, a read each
+ *
+ * Reading 10 KiB costs little more than reading a word, so a part goes from
+ * the stack pointer to the deepest slot.  A word outside comes from the image.
+ */
+
+#include "unwinder/image.h"
+
+enum {
+	BULK_PARTS = 8,
+	BULK_MAX = 1 << 22, /* bytes in all */
+	/* A second read costs about as much as so many bytes more. */
+	BULK_GAP = 16384,
+};
+
+struct bulk_part {
+	uint64_t start, words; /* so many whole ones */
+	size_t at;	       /* its first byte in bulk.bytes */
+};
+
+struct bulk {
+	struct bulk_part part[BULK_PARTS]; /* that of the sp is the first */
+	unsigned parts;
+	char *bytes;
+	size_t used, allocated;
+};
+
+void bulk_done(struct bulk *bulk);
+void bulk_clear(struct bulk *bulk);
+
+/*
+ * Read [@start, @end), multiples of 8, and keep it as the next part.  0;
+ * -EFAULT if it cannot be read; -E2BIG; another -errno of @memory.
+ */
+int bulk_add(struct bulk *bulk, const struct memory *memory, uint64_t start,
+	     uint64_t end) _must_check_;
+
+/* The bytes of the word at @addr, a multiple of 8, or NULL: in no part. */
+static inline const char *bulk_find(const struct bulk *bulk, uint64_t addr)
+{
+	for (unsigned i = 0; i < bulk->parts; i++) {
+		const struct bulk_part *part = &bulk->part[i];
+
+		if ((addr - part->start) / 8 < part->words)
+			return bulk->bytes + part->at + (addr - part->start);
+	}
+	return NULL;
+}
+
+static inline int bulk_word(const struct bulk *bulk, struct image *image,
+			    uint64_t addr, uint64_t *value)
+{
+	const char *from = bulk_find(bulk, addr);
+
+	if (!from)
+		return image_word(image, addr, value);
+	__builtin_memcpy(value, from, sizeof(*value));
+	return 0;
+}

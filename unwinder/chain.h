@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * chain - a walk by rules, up to where the thread's slots know the rest
+ *
+ * Gives what unwinder_walk() gives, or declines.
+ */
+
+#include "unwinder/rules.h"
+#include "unwinder/slots.h"
+
+/*
+ * A caller's frame lies above its callee's.  Only where the stack is changed
+ * may it be below: signal handlers on stacks of their own, coroutines.  The
+ * bound keeps a forged chain from going round for ever.
+ */
+enum { CHAIN_STACK_CHANGES = 16 };
+
+enum { CHAIN_DECLINED = UNWINDER_END_BROKEN + 1 };
+
+struct chain {
+	struct image *image;
+	struct rules *rules;
+	struct bulk bulk;
+	struct fresh *fresh; /* the second structure */
+	size_t allocated;
+};
+
+void chain_done(struct chain *chain);
+
+/*
+ * As unwinder_walk(), in an image that was begun; or CHAIN_DECLINED.
+ * @slots: of the thread, from the same modules; NULL: begin from nothing.
+ */
+int chain_walk(struct chain *chain, struct slots *slots,
+	       const struct user_regs_struct *regs, struct frame *frames,
+	       size_t max, size_t *count) _must_check_;
