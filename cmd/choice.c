@@ -121,6 +121,13 @@ static int set_stacks(struct cli *cli, const char *argument, struct error *err)
 			 argument);
 }
 
+static int set_verify_stacks(struct cli *cli, const char *argument,
+			     struct error *err)
+{
+	cli->options.verify_stacks = true;
+	return set_stacks(cli, NULL, err);
+}
+
 static int set_depth(struct cli *cli, const char *argument, struct error *err)
 {
 	uint64_t depth;
@@ -272,6 +279,7 @@ const struct choice choices[] = {
 	  "call stack in each access: inline (default) or none", set_stacks },
 	{ "depth", 0, required_argument, BOTH, " N",
 	  "frames of a stack at most (default 64)", set_depth },
+	{ "verify-stacks", 0, no_argument, BOTH, "", NULL, set_verify_stacks },
 	{ NULL, 'o', required_argument, BOTH, " FILE",
 	  "write the log there, not to standard output", set_output },
 	{ NULL, 'f', no_argument, BOTH, "",

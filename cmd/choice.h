@@ -17,13 +17,13 @@ struct choice {
 	int takes;	      /* no_argument ... of getopt_long(3) */
 	unsigned commands;    /* enum cli_command bits */
 	const char *argument; /* its name in --help, with what joins it */
-	const char *help;
+	const char *help;     /* NULL: only the manual tells of it */
 
 	/* 0, or -errno with the sentence; @argument NULL: none given. */
 	int (*set)(struct cli *cli, const char *argument, struct error *err);
 };
 
-enum { NCHOICES = 20 };
+enum { NCHOICES = 21 };
 
 /* In the order of --help. */
 extern const struct choice choices[NCHOICES];

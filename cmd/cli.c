@@ -43,7 +43,7 @@ void cli_help(enum cli_command command, FILE *out)
 		      "lines.\n",
 		      out);
 	for (size_t i = 0; i < NCHOICES; i++)
-		if (choices[i].commands & command)
+		if (choices[i].help && (choices[i].commands & command))
 			help_choice(&choices[i], out);
 	fputs("SPEC: SYMBOL  LIB:SYMBOL  0xADDR+LEN  0xADDR..0xADDR  "
 	      "class:GLOB\n"

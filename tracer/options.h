@@ -34,8 +34,9 @@ struct options {
 	bool no_run_ahead; /* one access a stop */
 	bool no_syscalls;  /* what they touch is counted, no event */
 
-	bool stacks;	/* -k */
-	unsigned depth; /* of a stack */
+	bool stacks;	    /* -k */
+	unsigned depth;	    /* of a stack */
+	bool verify_stacks; /* each beside one that nothing is known of */
 
 	uint64_t max_events; /* 0: no limit */
 	double duration;     /* seconds from armed; 0: no limit */

@@ -296,6 +296,7 @@ void report_summary(struct session *session)
 	struct event_class_count *classes =
 		calloc(CLASSES_LISTED, sizeof(*classes));
 	struct event_count *unseen = NULL;
+	struct event_stacks stacks;
 	struct event_summary summary = {
 		.time = report_time(),
 		.events = session->log->seq,
@@ -333,6 +334,8 @@ void report_summary(struct session *session)
 				      &summary.classes_left_off);
 		summary.nunseen = tally_unseen(session, &unseen);
 		summary.unseen = unseen;
+		if (stack_summary(session, &stacks))
+			summary.stacks = &stacks;
 		summary.processes = session->family->processes;
 		summary.nprocesses = session->family->nprocesses;
 		summary.processes_left_off =

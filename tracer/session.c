@@ -78,7 +78,7 @@ int session_new(struct family *family, bool run, struct session **ret,
 	if (r < 0)
 		return r;
 	choose_policy(session);
-	r = unwinder_new(&session->unwinder);
+	r = unwinder_new(&session->stacks.unwinder);
 	if (r < 0)
 		return error_set(err, r, "cannot set up the tracer (%s)",
 				 strerror(-r));
@@ -131,9 +131,8 @@ void session_free(struct session *session)
 			session_call_forget(session, s->value);
 	free_tables(session);
 	report_done(session);
-	stack_forget(session);
+	stack_done(session);
 	resolver_free(session->resolver);
-	unwinder_free(session->unwinder);
 	watch_done(&session->watch);
 	guard_done(&session->guard);
 	shadow_done(&session->shadow);

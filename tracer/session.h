@@ -24,9 +24,9 @@
 #include "tracer/options.h"
 #include "tracer/room.h"
 #include "tracer/seccomp.h"
+#include "tracer/stack.h"
 #include "tracer/unexplained.h"
 #include "tracer/watch.h"
-#include "unwinder/unwinder.h"
 
 enum phase {
 	PHASE_STARTING, /* nothing guarded: waits for the entry point */
@@ -92,9 +92,7 @@ struct session {
 	struct resolver *resolver;
 	struct execute *execute; /* of the family, as ahead and names */
 	struct insn_names *names;
-	struct unwinder *unwinder;
-	unsigned unwinder_generation;
-	bool unwinder_known;
+	struct stacks stacks;
 	uint8_t *xstate;	/* of the thread that is served */
 	uint8_t *xstate_before; /* as it was */
 	struct ahead *ahead;
@@ -295,6 +293,10 @@ unsigned stack_walk(struct session *session, struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct event_frame frames[EVENT_FRAMES], const char **end);
 void stack_forget(struct session *session); /* names and modules */
+bool stack_summary(const struct session *session,
+		   struct event_stacks *ret); /* false: none was walked */
+void stack_merge(struct session *to, const struct session *from);
+void stack_done(struct session *session);
 
 /* spawn.c: fork, seize, exec. */
 int spawn(struct session *session, char *const argv[],

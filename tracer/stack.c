@@ -24,7 +24,66 @@ void stack_forget(struct session *session)
 		free(named);
 	}
 	table_done(&session->functions);
-	session->unwinder_known = false;
+	session->stacks.known = false;
+}
+
+void stack_done(struct session *session)
+{
+	struct stacks *stacks = &session->stacks;
+
+	stack_forget(session);
+	table_for_each(&stacks->slots, s) slots_free(s->value);
+	table_done(&stacks->slots);
+	unwinder_free(stacks->unwinder);
+}
+
+static void add_stats(struct unwinder_stats *to,
+		      const struct unwinder_stats *more)
+{
+	to->stacks += more->stacks;
+	to->fresh += more->fresh;
+	to->reused += more->reused;
+	to->declined += more->declined;
+	to->reads += more->reads;
+	to->rules += more->rules;
+}
+
+static struct unwinder_stats all_stats(const struct stacks *stacks)
+{
+	struct unwinder_stats stats;
+
+	unwinder_stats(stacks->unwinder, &stats);
+	add_stats(&stats, &stacks->others);
+	return stats;
+}
+
+void stack_merge(struct session *to, const struct session *from)
+{
+	const struct unwinder_stats more = all_stats(&from->stacks);
+
+	add_stats(&to->stacks.others, &more);
+	to->stacks.ns += from->stacks.ns;
+	to->stacks.mismatches += from->stacks.mismatches;
+}
+
+bool stack_summary(const struct session *session, struct event_stacks *ret)
+{
+	const struct stacks *stacks = &session->stacks;
+	struct unwinder_stats stats = all_stats(stacks);
+
+	*ret = (struct event_stacks){
+		.walked = stats.stacks,
+		.fresh = stats.fresh,
+		.reused = stats.reused,
+		.by_libunwind = stats.declined,
+		.rules = stats.rules,
+		.reads = stats.reads,
+		.verify = session->options->verify_stacks,
+		.mismatches = stacks->mismatches,
+	};
+	if (stats.stacks)
+		ret->mean = (double)stacks->ns / 1e9 / (double)stats.stacks;
+	return stats.stacks > 0;
 }
 
 static int update_modules(struct session *session)
@@ -36,8 +95,7 @@ static int update_modules(struct session *session)
 	struct unwinder_module *table;
 	int r;
 
-	if (session->unwinder_known &&
-	    session->unwinder_generation == generation)
+	if (session->stacks.known && session->stacks.generation == generation)
 		return 0;
 	stack_forget(session);
 	table = calloc(count + 1, sizeof(*table));
@@ -52,10 +110,10 @@ static int update_modules(struct session *session)
 			.eh_frame_hdr = module[i]->eh_frame_hdr,
 			.eh_frame_hdr_size = module[i]->eh_frame_hdr_size,
 		};
-	r = unwinder_modules(session->unwinder, table, count);
+	r = unwinder_modules(session->stacks.unwinder, table, count);
 	free(table);
-	session->unwinder_generation = generation;
-	session->unwinder_known = r == 0;
+	session->stacks.generation = generation;
+	session->stacks.known = r == 0;
 	return r;
 }
 
@@ -107,21 +165,96 @@ static void name_frame(struct session *session, uint64_t ip, bool innermost,
 	frame->offset = named->function ? ip - named->addr : 0;
 }
 
+/*
+ * Of threads that are gone: as soon as more are known than twice those that
+ * live.  (A thread that has the number of another may use what is known of
+ * it: a link holds for whoever has its state and its words.)
+ */
+static void prune(struct session *session)
+{
+	struct table *slots = &session->stacks.slots;
+	struct table left = { 0 };
+
+	if (slots->count <= 2 * session->process->threads.count)
+		return;
+	table_for_each(slots, s)
+	{
+		if (!process_thread(session->process, (pid_t)s->key) ||
+		    table_put(&left, s->key, s->value) < 0)
+			slots_free(s->value);
+	}
+	table_done(slots);
+	*slots = left;
+}
+
+/* NULL: without memory it is walked as if nothing were known. */
+static struct slots *slots_of(struct session *session,
+			      const struct thread *thread)
+{
+	struct table *table = &session->stacks.slots;
+	struct slots *slots = table_get(table, (uint64_t)thread->tid);
+
+	if (slots)
+		return slots;
+	prune(session);
+	if (slots_new(&slots) < 0)
+		return NULL;
+	if (table_put(table, (uint64_t)thread->tid, slots) == 0)
+		return slots;
+	slots_free(slots);
+	return NULL;
+}
+
+static void verify(struct session *session, const struct user_regs_struct *regs,
+		   size_t max, const struct frame *warm, size_t count, int end)
+{
+	struct memory memory = session_memory(session);
+	struct stacks *stacks = &session->stacks;
+	struct frame cold[EVENT_FRAMES];
+	size_t n;
+	bool same;
+
+	same = unwinder_walk(stacks->unwinder, regs, &memory, cold, max, &n) ==
+		       end &&
+	       n == count;
+	for (size_t i = 0; same && i < n; i++)
+		same = cold[i].ip == warm[i].ip && cold[i].cfa == warm[i].cfa;
+	if (same || stacks->mismatches++)
+		return;
+	report_warning(session,
+		       "the stack at 0x%jx is not what libunwind makes of it",
+		       (uintmax_t)regs->rip);
+}
+
+static int walk(struct session *session, const struct thread *thread,
+		const struct user_regs_struct *regs,
+		struct frame frames[EVENT_FRAMES], size_t *count)
+{
+	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
+	struct memory memory = session_memory(session);
+	uint64_t begin = session_now();
+	int r = unwinder_walk_warm(session->stacks.unwinder,
+				   slots_of(session, thread), regs, &memory,
+				   frames, max, count);
+
+	session->stacks.ns += session_now() - begin;
+	if (session->options->verify_stacks)
+		verify(session, regs, max, frames, *count, r);
+	return r;
+}
+
 unsigned stack_walk(struct session *session, struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct event_frame frames[EVENT_FRAMES], const char **end)
 {
-	struct memory memory = session_memory(session);
 	struct frame frame[EVENT_FRAMES];
 	size_t count = 0;
-	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
 	int r = process_remap(session->process);
 
 	if (r == 0)
 		r = update_modules(session);
 	if (r == 0)
-		r = unwinder_walk(session->unwinder, regs, &memory, frame, max,
-				  &count);
+		r = walk(session, thread, regs, frame, &count);
 	*end = r == UNWINDER_END_TRUNCATED ? "truncated"
 	       : r == UNWINDER_END_BOTTOM  ? NULL
 					   : "broken";

@@ -188,6 +188,7 @@ void tally_merge(struct session *to, const struct session *from)
 	to->guard.refused += from->guard.refused;
 	to->stopped_ns += from->stopped_ns;
 	merge_classes(to, from);
+	stack_merge(to, from);
 	table_for_each(&from->unseen, s)
 	{
 		const struct unseen_count *unseen = s->value;

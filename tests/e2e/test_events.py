@@ -279,6 +279,18 @@ class Stacks(Case):
         self.assertEqual([1, 51, 101, 151, 201, 251], sorted(depths)[:6])
         self.assertEqual([256] * 15, sorted(depths)[6:])
 
+    def test_verified_stacks(self):
+        """Remembered stacks are libunwind's, and most frames are known."""
+        result, log = self.traced([target("stacks")], "-w", "place", "--every",
+                                  "--verify-stacks")
+        self.assertEqual(0, result.status, text(result.err))
+        stacks = log.summary["stacks"]
+        self.assertEqual(len(log.accesses), stacks["walked"])
+        self.assertEqual(0, stacks["mismatches"])
+        frames = sum(len(a["stack"]) for a in log.accesses)
+        self.assertEqual(frames, stacks["fresh"] + stacks["reused"])
+        self.assertGreater(stacks["reused"], stacks["fresh"])
+
 
 def fixed_addresses():
     """In the child: the same addresses each time."""

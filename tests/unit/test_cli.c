@@ -82,6 +82,17 @@ static void test_attach(void **state)
 	assert_false(cli.options.no_run_ahead);
 }
 
+static void test_verify_stacks(void **state)
+{
+	_cleanup_(cli_done) struct cli cli = { 0 };
+
+	assert_int_equal(parse(&cli, CLI_RUN,
+			       LINE("clsrun", "--verify-stacks", "x"), NULL),
+			 0);
+	assert_true(cli.options.stacks);
+	assert_true(cli.options.verify_stacks);
+}
+
 static void test_no_run_ahead(void **state)
 {
 	_cleanup_(cli_done) struct cli cli = { 0 };
@@ -205,7 +216,8 @@ static void test_help(void **state)
 				 choice->name ? choice->name
 					      : (char[]){ choice->letter, 0 });
 			assert_int_equal(!!strstr(text, name),
-					 !!(choice->commands & commands[i]));
+					 choice->help && (choice->commands &
+							  commands[i]));
 		}
 		for (char *line = strtok(text, "\n"); line;
 		     line = strtok(NULL, "\n")) {
@@ -368,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_attach),
+		cmocka_unit_test(test_verify_stacks),
 		cmocka_unit_test(test_no_run_ahead),
 		cmocka_unit_test(test_no_syscalls),
 		cmocka_unit_test(test_refused),

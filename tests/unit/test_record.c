@@ -297,6 +297,37 @@ static void test_killed_or_exited(void **state)
 	}
 }
 
+static void test_stacks_are_counted(void **state)
+{
+	struct event_stacks stacks = { .walked = 3,
+				       .fresh = 7,
+				       .reused = 20,
+				       .rules = 5,
+				       .reads = 4,
+				       .mean = 0.5 };
+	struct event_summary summary = { .time = now, .end = "exited" };
+	_cleanup_(buffer_done) struct buffer out = { 0 };
+
+	record_summary(&out, &summary);
+	buffer_char(&out, '\0');
+	contains_no(out.data, "\"stacks\":");
+
+	buffer_clear(&out);
+	summary.stacks = &stacks;
+	record_summary(&out, &summary);
+	buffer_char(&out, '\0');
+	contains(out.data, "\"stacks\":{\"walked\":3,\"fresh\":7,\"reused\":20,"
+			   "\"by_libunwind\":0,\"rules\":5,\"reads\":4,"
+			   "\"mean\":0.5");
+	contains_no(out.data, "\"mismatches\":");
+
+	buffer_clear(&out);
+	stacks.verify = true;
+	record_summary(&out, &summary);
+	buffer_char(&out, '\0');
+	contains(out.data, "\"mismatches\":0}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_a_read_has_old_only),
 		cmocka_unit_test(test_other_forms),
 		cmocka_unit_test(test_killed_or_exited),
+		cmocka_unit_test(test_stacks_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

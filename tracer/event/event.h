@@ -129,6 +129,18 @@ struct event_process {
 	int status;
 };
 
+/* Call stacks that were walked. */
+struct event_stacks {
+	uint64_t walked;
+	uint64_t fresh, reused; /* frames: unwound, and known from before */
+	uint64_t by_libunwind;	/* walks that no rule could do */
+	uint64_t rules;		/* learnt */
+	uint64_t reads;		/* of the process's memory */
+	double mean;		/* seconds a walk */
+	bool verify;
+	uint64_t mismatches; /* with verify: false ones */
+};
+
 struct event_summary {
 	struct timespec time;
 	uint64_t events; /* access records written */
@@ -146,10 +158,11 @@ struct event_summary {
 	size_t nunseen;
 	const struct event_class_count *classes; /* most frequent first */
 	size_t nclasses;
-	uint64_t classes_left_off; /* accesses of classes not listed */
-	double wall, stopped;	   /* seconds */
-	const char *end;	   /* exited killed detached duration max-events
-				      interrupted reader-gone */
+	uint64_t classes_left_off;	   /* accesses of classes not listed */
+	const struct event_stacks *stacks; /* NULL: none */
+	double wall, stopped;		   /* seconds */
+	const char *end; /* exited killed detached duration max-events
+			    interrupted reader-gone */
 	/* those of the log, if it may have more than one */
 	const struct event_process *processes;
 	size_t nprocesses;

@@ -54,6 +54,21 @@ static void record_classes(struct json *json,
 			    summary->classes_left_off);
 }
 
+static void record_stacks(struct json *json, const struct event_stacks *stacks)
+{
+	json_open(json, "stacks");
+	json_number(json, "walked", stacks->walked);
+	json_number(json, "fresh", stacks->fresh);
+	json_number(json, "reused", stacks->reused);
+	json_number(json, "by_libunwind", stacks->by_libunwind);
+	json_number(json, "rules", stacks->rules);
+	json_number(json, "reads", stacks->reads);
+	json_real(json, "mean", stacks->mean);
+	if (stacks->verify)
+		json_number(json, "mismatches", stacks->mismatches);
+	json_close(json);
+}
+
 static void record_times(struct json *json, const struct event_summary *summary)
 {
 	json_real(json, "wall", summary->wall);
@@ -108,6 +123,8 @@ void record_summary(struct buffer *out, const struct event_summary *summary)
 	json_number(&json, "filters", summary->filters);
 	record_unseen(&json, summary);
 	record_classes(&json, summary);
+	if (summary->stacks)
+		record_stacks(&json, summary->stacks);
 	record_times(&json, summary);
 	record_processes(&json, summary);
 	record_end(&json, summary->end, summary->status);
