@@ -233,9 +233,10 @@ static int walk(struct session *session, const struct thread *thread,
 	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
 	struct memory memory = session_memory(session);
 	uint64_t begin = session_now();
+	size_t fresh;
 	int r = unwinder_walk_warm(session->stacks.unwinder,
 				   slots_of(session, thread), regs, &memory,
-				   frames, max, count);
+				   frames, max, count, &fresh);
 
 	session->stacks.ns += session_now() - begin;
 	if (session->options->verify_stacks)

@@ -15,6 +15,7 @@ enum {
 	BULK_MAX = 1 << 22, /* bytes in all */
 	/* A second read costs about as much as so many bytes more. */
 	BULK_GAP = 16384,
+	RED_ZONE = 128, /* below the sp, and in use */
 };
 
 struct bulk_part {
@@ -39,14 +40,15 @@ void bulk_clear(struct bulk *bulk);
 int bulk_add(struct bulk *bulk, const struct memory *memory, uint64_t start,
 	     uint64_t end) _must_check_;
 
-/* The bytes of the word at @addr, a multiple of 8, or NULL: in no part. */
-static inline const char *bulk_find(const struct bulk *bulk, uint64_t addr)
+/* The part that holds the word at @addr, a multiple of 8, or NULL. */
+static inline const struct bulk_part *bulk_part(const struct bulk *bulk,
+						uint64_t addr)
 {
 	for (unsigned i = 0; i < bulk->parts; i++) {
 		const struct bulk_part *part = &bulk->part[i];
 
 		if ((addr - part->start) / 8 < part->words)
-			return bulk->bytes + part->at + (addr - part->start);
+			return part;
 	}
 	return NULL;
 }
@@ -54,10 +56,11 @@ static inline const char *bulk_find(const struct bulk *bulk, uint64_t addr)
 static inline int bulk_word(const struct bulk *bulk, struct image *image,
 			    uint64_t addr, uint64_t *value)
 {
-	const char *from = bulk_find(bulk, addr);
+	const struct bulk_part *part = bulk_part(bulk, addr);
 
-	if (!from)
+	if (!part)
 		return image_word(image, addr, value);
-	__builtin_memcpy(value, from, sizeof(*value));
+	__builtin_memcpy(value, bulk->bytes + part->at + (addr - part->start),
+			 sizeof(*value));
 	return 0;
 }

@@ -4,7 +4,12 @@
 #include "unwinder/chain.h"
 #include "unwinder/pointer.h"
 
-enum { FRESH_MIN = 64 };
+enum {
+	FRESH_MIN = 64,
+	REACH_MIN = 2048, /* else the image reads as much at once */
+	REACH_MORE = 1024,
+	CHAIN_REACH_MAX = 1 << 19,
+};
 
 /* A step that went well; else enum unwinder_end, CHAIN_DECLINED or -errno. */
 enum { STEPPED = CHAIN_DECLINED + 1 };
@@ -39,7 +44,7 @@ static int read_slot(struct walk *walk, struct fresh *fresh, uint64_t addr,
 	struct chain *chain = walk->chain;
 	int r = bulk_word(&chain->bulk, chain->image, addr, value);
 
-	if (r == 0) {
+	if (r == 0 && walk->slots) {
 		fresh->read[fresh->reads].addr = addr;
 		fresh->read[fresh->reads].value = *value;
 		fresh->read[fresh->reads++].reg = (uint8_t)reg;
@@ -239,31 +244,65 @@ static int walk_fresh(struct walk *walk)
 	}
 }
 
-static size_t fill(const struct walk *walk, struct frame *frames)
+static size_t fill(const struct walk *walk, struct frame *frames, size_t *fresh)
 {
 	size_t n = min_u64(walk->count, walk->max);
+	size_t more = min_u64((size_t)(walk->met + 1), walk->max - n);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct link *link = &walk->chain->fresh[i].link;
 
-		frames[i] = (struct frame){ link->state.ip, link->cfa, false };
+		frames[i] = (struct frame){ link->state.ip, link->cfa };
 	}
-	for (ssize_t i = walk->met; i >= 0 && n < walk->max; i--) {
-		const struct link *link = &walk->slots->link[i];
+	*fresh = n;
+	for (size_t i = 0; i < more; i++)
+		frames[n + i] = walk->slots->frame[(size_t)walk->met - i];
+	return n + more;
+}
 
-		frames[n++] = (struct frame){ link->state.ip, link->cfa, true };
-	}
-	return n;
+/* A walk from nothing reads at once what the last one would have needed. */
+static void note_reach(const struct walk *walk)
+{
+	struct chain *chain = walk->chain;
+	uint64_t bottom = walk->here.reg[STATE_SP], sp;
+
+	if (walk->met >= 0 || !walk->count)
+		return;
+	sp = chain->fresh[0].link.state.reg[STATE_SP];
+	chain->reach =
+		bottom > sp && bottom - sp <= CHAIN_REACH_MAX ? bottom - sp : 0;
+}
+
+/*
+ * A little more, because no walk is like the last; but then a stack may be at
+ * its end, and is not read beyond the next time.
+ */
+static int read_reach(struct chain *chain, uint64_t sp)
+{
+	uint64_t start = (sp - RED_ZONE) & ~UINT64_C(7);
+	uint64_t end =
+		start + ((RED_ZONE + REACH_MORE + chain->reach) & ~UINT64_C(7));
+	int r;
+
+	if (chain->bulk.parts || chain->reach < REACH_MIN)
+		return 0;
+	if (chain->edge > start && chain->edge < end)
+		end = chain->edge;
+	r = bulk_add(&chain->bulk, chain->image->memory, start, end);
+	if (r == -EFAULT)
+		chain->edge = page_down(end - 1);
+	return r == -EFAULT ? 0 : r;
 }
 
 static int finish(struct walk *walk, int end, struct frame *frames,
-		  size_t *count)
+		  size_t *count, size_t *fresh)
 {
 	struct slots *slots = walk->slots;
 	size_t total = walk->count + (size_t)(walk->met + 1);
 	bool whole = walk->met < 0 ? end == UNWINDER_END_BOTTOM : slots->whole;
 
-	*count = fill(walk, frames);
+	*count = fill(walk, frames, fresh);
+	note_reach(walk);
 	if (end == UNWINDER_END_BROKEN)
 		return end; /* and is not remembered */
 	if (slots) {
@@ -279,7 +318,7 @@ static int finish(struct walk *walk, int end, struct frame *frames,
 
 int chain_walk(struct chain *chain, struct slots *slots,
 	       const struct user_regs_struct *regs, struct frame *frames,
-	       size_t max, size_t *count)
+	       size_t max, size_t *count, size_t *fresh)
 {
 	/* Returns of a few frames must not end in a walk from nothing. */
 	size_t spare = slots ? 32 + max / 4 : 0;
@@ -304,8 +343,11 @@ int chain_walk(struct chain *chain, struct slots *slots,
 		if (r < 0)
 			return r;
 	}
+	r = read_reach(chain, regs->rsp);
+	if (r < 0)
+		return r;
 	r = walk_fresh(&walk);
 	if (r < 0 || r == CHAIN_DECLINED)
 		return r;
-	return finish(&walk, r, frames, count);
+	return finish(&walk, r, frames, count, fresh);
 }

@@ -23,6 +23,8 @@ struct chain {
 	struct image *image;
 	struct rules *rules;
 	struct bulk bulk;
+	uint64_t reach; /* how far the last walk from nothing went */
+	uint64_t edge;	/* of a page that could not be read for one, or 0 */
 	struct fresh *fresh; /* the second structure */
 	size_t allocated;
 };
@@ -35,4 +37,4 @@ void chain_done(struct chain *chain);
  */
 int chain_walk(struct chain *chain, struct slots *slots,
 	       const struct user_regs_struct *regs, struct frame *frames,
-	       size_t max, size_t *count) _must_check_;
+	       size_t max, size_t *count, size_t *fresh) _must_check_;

@@ -5,7 +5,6 @@
 #include "unwinder/slots.h"
 
 enum {
-	RED_ZONE = 128, /* below the sp, and in use */
 	/* A stack that grew by more is read as another one. */
 	REACH = 1 << 16,
 	LINKS_MIN = 32,
@@ -27,6 +26,7 @@ void slots_free(struct slots *slots)
 void slots_clear(struct slots *slots)
 {
 	free(slots->link);
+	free(slots->frame);
 	free(slots->slot);
 	*slots = (struct slots){ 0 };
 }
@@ -65,20 +65,58 @@ static int read_ranges(struct slots *slots, struct bulk *bulk,
 	return 0;
 }
 
+/* Not 0 if @slot lies outside of @part, or is not what it was. */
+static inline uint64_t differs(const struct slot *slot,
+			       const struct bulk_part *part, const char *bytes)
+{
+	uint64_t at = slot->addr - part->start, value;
+	uint64_t outside = at / 8 >= part->words;
+
+	memcpy(&value, bytes + (outside ? 0 : at), sizeof(value));
+	return (value ^ slot->value) | outside;
+}
+
+/*
+ * The first slot of [@i, @end), of one range, that is not what it was.  Four
+ * at a time, without branches between: this is all that an old frame costs.
+ */
+static size_t skip_same(const struct slots *slots, const struct bulk *bulk,
+			size_t i, size_t end)
+{
+	const struct bulk_part *part = bulk_part(bulk, slots->slot[i].addr);
+	const char *bytes;
+
+	if (!part)
+		return i;
+	bytes = bulk->bytes + part->at;
+	for (; i + 4 <= end; i += 4) {
+		const struct slot *slot = &slots->slot[i];
+
+		if (differs(slot, part, bytes) |
+		    differs(slot + 1, part, bytes) |
+		    differs(slot + 2, part, bytes) |
+		    differs(slot + 3, part, bytes))
+			break;
+	}
+	while (i < end && !differs(&slots->slot[i], part, bytes))
+		i++;
+	return i;
+}
+
 /* How many slots are what they were. */
 static size_t same_slots(const struct slots *slots, const struct bulk *bulk)
 {
-	for (size_t i = 0; i < slots->count; i++) {
-		const char *from = bulk_find(bulk, slots->slot[i].addr);
-		uint64_t value;
+	size_t i = 0;
 
-		if (!from)
-			return i;
-		memcpy(&value, from, sizeof(value));
-		if (value != slots->slot[i].value)
+	for (unsigned r = 0; r < slots->ranges; r++) {
+		size_t end = r + 1 < slots->ranges ? slots->range[r + 1].first
+						   : slots->count;
+
+		i = skip_same(slots, bulk, i, end);
+		if (i < end)
 			return i;
 	}
-	return slots->count;
+	return i;
 }
 
 int slots_compare(struct slots *slots, struct bulk *bulk,
@@ -199,6 +237,8 @@ static int push(struct slots *slots, const struct fresh *fresh)
 		link->changes =
 			caller->changes + (caller->state.reg[STATE_SP] <=
 					   link->state.reg[STATE_SP]);
+	slots->frame[slots->links] =
+		(struct frame){ link->state.ip, link->cfa };
 	if (!link->guessed && slots->reusable == slots->links)
 		slots->reusable++;
 	slots->links++;
@@ -230,6 +270,10 @@ static int make_room(struct slots *slots, size_t count)
 		if (!p)
 			return -ENOMEM;
 		slots->link = p;
+		p = realloc(slots->frame, want * sizeof(*slots->frame));
+		if (!p)
+			return -ENOMEM;
+		slots->frame = p;
 		slots->links_allocated = want;
 	}
 	if (words > slots->allocated) {

@@ -60,6 +60,7 @@ struct slots_range {
 struct slots {
 	uint64_t generation; /* of the modules it was made with */
 	struct link *link;
+	struct frame *frame; /* the same links, as they are given out */
 	size_t links, links_allocated;
 	size_t reusable; /* the outermost, up to a guess */
 	struct slot *slot;

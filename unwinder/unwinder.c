@@ -166,7 +166,7 @@ static int count_read(void *context, uint64_t addr, void *buffer, size_t size)
 
 static int walk_warm(struct unwinder *unwinder, struct slots *slots,
 		     const struct user_regs_struct *regs, struct frame *frames,
-		     size_t max, size_t *count)
+		     size_t max, size_t *count, size_t *fresh)
 {
 	const struct memory memory = { .context = unwinder,
 				       .read = count_read };
@@ -177,34 +177,35 @@ static int walk_warm(struct unwinder *unwinder, struct slots *slots,
 		slots->generation = unwinder->generation;
 	}
 	image_begin(&unwinder->image, &memory);
-	r = chain_walk(&unwinder->chain, slots, regs, frames, max, count);
+	r = chain_walk(&unwinder->chain, slots, regs, frames, max, count,
+		       fresh);
 	if (r != CHAIN_DECLINED)
 		return r;
 	unwinder->stats.declined++;
-	return unwinder_walk(unwinder, regs, &memory, frames, max, count);
+	r = unwinder_walk(unwinder, regs, &memory, frames, max, count);
+	*fresh = *count;
+	return r;
 }
 
 int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 		       const struct user_regs_struct *regs,
 		       const struct memory *memory, struct frame *frames,
-		       size_t max, size_t *count)
+		       size_t max, size_t *count, size_t *fresh)
 {
 	struct unwinder_stats *stats = &unwinder->stats;
 	int r;
 
-	*count = 0;
+	*count = *fresh = 0;
 	unwinder->memory = memory;
 	r = walk_warm(unwinder, slots, regs, frames,
-		      min_u64(max, UNWINDER_DEPTH_MAX), count);
+		      min_u64(max, UNWINDER_DEPTH_MAX), count, fresh);
 	if (r < 0) {
-		*count = 0;
+		*count = *fresh = 0;
 		return r;
 	}
 	stats->stacks++;
-	for (size_t i = 0; i < *count; i++) {
-		stats->fresh += !frames[i].reused;
-		stats->reused += frames[i].reused;
-	}
+	stats->fresh += *fresh;
+	stats->reused += *count - *fresh;
 	return r;
 }
 

@@ -28,7 +28,6 @@ struct unwinder_module {
 struct frame {
 	uint64_t ip;  /* of the access, then return addresses */
 	uint64_t cfa; /* canonical frame address, 0 if unknown */
-	bool reused;  /* known from before, not unwound */
 };
 
 enum unwinder_end {
@@ -67,13 +66,14 @@ DEFINE_CLEANUP(slots)
 /*
  * The same answer by what was learnt of earlier walks: of the modules, and of
  * this thread in @slots, which nobody else may use; NULL: only of the modules.
+ * The first *@fresh frames were unwound, the others are known from before.
  * @slots costs 80 bytes a frame and 16 a word that is compared, for as many
  * frames as were asked for and half of that more.
  */
 int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 		       const struct user_regs_struct *regs,
 		       const struct memory *memory, struct frame *frames,
-		       size_t max, size_t *count) _must_check_;
+		       size_t max, size_t *count, size_t *fresh) _must_check_;
 
 struct unwinder_stats {
 	uint64_t stacks;	/* that were walked warm */

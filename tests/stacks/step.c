@@ -176,7 +176,7 @@ static void check(struct stepper *stepper, pid_t tid)
 {
 	struct memory memory = { &tid, read_thread, NULL };
 	struct user_regs_struct regs;
-	size_t cold_count, count;
+	size_t cold_count, count, fresh;
 	int cold_end, end;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0)
@@ -190,11 +190,11 @@ static void check(struct stepper *stepper, pid_t tid)
 	stepper->frames += cold_count;
 	stepper->broken += cold_end == UNWINDER_END_BROKEN;
 	end = unwinder_walk_warm(stepper->unwinder, NULL, &regs, &memory, warm,
-				 UNWINDER_DEPTH_MAX, &count);
+				 UNWINDER_DEPTH_MAX, &count, &fresh);
 	compare(stepper, "rules", cold_end, cold_count, end, count);
 	end = unwinder_walk_warm(stepper->unwinder, slots_of(stepper, tid),
 				 &regs, &memory, warm, UNWINDER_DEPTH_MAX,
-				 &count);
+				 &count, &fresh);
 	compare(stepper, "slots", cold_end, cold_count, end, count);
 }
 

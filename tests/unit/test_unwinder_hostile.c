@@ -135,11 +135,11 @@ static void assert_same_warm(struct target *target, const struct memory *memory,
 			     struct slots *slots, int cold)
 {
 	uint64_t reads = target->reads;
-	size_t count;
+	size_t count, fresh;
 
-	assert_int_equal(unwinder_walk_warm(target->unwinder, slots,
-					    &target->regs, memory,
-					    target->again, FRAMES_MAX, &count),
+	assert_int_equal(unwinder_walk_warm(
+				 target->unwinder, slots, &target->regs, memory,
+				 target->again, FRAMES_MAX, &count, &fresh),
 			 cold);
 	assert_int_equal(count, target->count);
 	for (size_t i = 0; i < count; i++) {
