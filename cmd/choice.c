@@ -107,17 +107,18 @@ static int set_no_syscalls(struct cli *cli, const char *argument,
 
 static int set_stacks(struct cli *cli, const char *argument, struct error *err)
 {
-	if (!argument || !strcmp(argument, "inline")) {
-		cli->options.stacks = true;
-		return 0;
-	}
-	if (!strcmp(argument, "none")) {
-		cli->options.stacks = false;
+	bool id = argument && !strcmp(argument, "id");
+	bool none = argument && !strcmp(argument, "none");
+
+	if (!argument || id || none || !strcmp(argument, "inline")) {
+		cli->options.stacks = !none;
+		cli->options.stack_ids = id;
 		return 0;
 	}
 	return error_set(err, -EINVAL,
 			 "--stacks=%s: call stacks are inline (in each access "
-			 "record) or none in this version",
+			 "record), id (each once, in a record of its own) or "
+			 "none",
 			 argument);
 }
 
@@ -125,7 +126,7 @@ static int set_verify_stacks(struct cli *cli, const char *argument,
 			     struct error *err)
 {
 	cli->options.verify_stacks = true;
-	return set_stacks(cli, NULL, err);
+	return cli->options.stacks ? 0 : set_stacks(cli, NULL, err);
 }
 
 static int set_depth(struct cli *cli, const char *argument, struct error *err)
@@ -276,7 +277,8 @@ const struct choice choices[] = {
 	  "as --first, again HZ times a second (default otherwise)",
 	  set_sample },
 	{ "stacks", 'k', optional_argument, BOTH, "[=KIND]",
-	  "call stack in each access: inline (default) or none", set_stacks },
+	  "call stack of each access: inline (default), id or none",
+	  set_stacks },
 	{ "depth", 0, required_argument, BOTH, " N",
 	  "frames of a stack at most (default 64)", set_depth },
 	{ "verify-stacks", 0, no_argument, BOTH, "", NULL, set_verify_stacks },

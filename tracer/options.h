@@ -34,6 +34,7 @@ struct options {
 	bool no_run_ahead; /* one access a stop */
 	bool no_syscalls;  /* what they touch is counted, no event */
 
+	bool stack_ids;	    /* -k=id: each stack once */
 	bool stacks;	    /* -k */
 	unsigned depth;	    /* of a stack */
 	bool verify_stacks; /* each beside one that nothing is known of */

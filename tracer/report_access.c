@@ -91,7 +91,9 @@ static void write_event(struct session *session, struct thread *thread,
 	if (report->insn)
 		event.insn =
 			insn_text(session->names, report->insn, report->ip);
-	if (session->options->stacks && report->regs) {
+	if (session->options->stack_ids && report->regs) {
+		event.stack = stack_id(session, thread, report->regs);
+	} else if (session->options->stacks && report->regs) {
 		event.nframes = stack_walk(session, thread, report->regs,
 					   frames, &event.stack_end);
 		event.frames = frames;

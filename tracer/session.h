@@ -292,6 +292,12 @@ void report_done(struct session *session); /* frees its tables */
 unsigned stack_walk(struct session *session, struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct event_frame frames[EVENT_FRAMES], const char **end);
+/*
+ * The number of its record in the log, which is written if it has none; 0
+ * without memory.
+ */
+uint64_t stack_id(struct session *session, struct thread *thread,
+		  const struct user_regs_struct *regs);
 void stack_forget(struct session *session); /* names and modules */
 bool stack_summary(const struct session *session,
 		   struct event_stacks *ret); /* false: none was walked */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tracer/ahead.h"
+#include "tracer/event/record.h"
 #include "tracer/process/demangle.h"
 
 /* A name that was looked up once: symbols cost 85 us, this a hash. */
@@ -14,6 +15,12 @@ struct named_ip {
 
 enum { NAMES_MAX = 1 << 16 };
 
+static void forget_numbers(struct stacks *stacks)
+{
+	table_for_each(&stacks->ids, s) free(s->value);
+	table_done(&stacks->ids);
+}
+
 void stack_forget(struct session *session)
 {
 	table_for_each(&session->functions, s)
@@ -24,6 +31,7 @@ void stack_forget(struct session *session)
 		free(named);
 	}
 	table_done(&session->functions);
+	forget_numbers(&session->stacks);
 	session->stacks.known = false;
 }
 
@@ -244,22 +252,109 @@ static int walk(struct session *session, const struct thread *thread,
 	return r;
 }
 
-unsigned stack_walk(struct session *session, struct thread *thread,
-		    const struct user_regs_struct *regs,
-		    struct event_frame frames[EVENT_FRAMES], const char **end)
+/* The addresses of a stack, and why it ends. */
+static size_t find_frames(struct session *session, const struct thread *thread,
+			  const struct user_regs_struct *regs,
+			  struct frame frames[EVENT_FRAMES], const char **end)
 {
-	struct frame frame[EVENT_FRAMES];
 	size_t count = 0;
 	int r = process_remap(session->process);
 
 	if (r == 0)
 		r = update_modules(session);
 	if (r == 0)
-		r = walk(session, thread, regs, frame, &count);
+		r = walk(session, thread, regs, frames, &count);
 	*end = r == UNWINDER_END_TRUNCATED ? "truncated"
 	       : r == UNWINDER_END_BOTTOM  ? NULL
 					   : "broken";
+	return count;
+}
+
+unsigned stack_walk(struct session *session, struct thread *thread,
+		    const struct user_regs_struct *regs,
+		    struct event_frame frames[EVENT_FRAMES], const char **end)
+{
+	struct frame frame[EVENT_FRAMES];
+	size_t count = find_frames(session, thread, regs, frame, end);
+
 	for (size_t i = 0; i < count; i++)
 		name_frame(session, frame[i].ip, i == 0, &frames[i]);
 	return (unsigned)count;
+}
+
+/* A stack that is in the log: only its addresses tell it from others. */
+struct numbered_stack {
+	uint64_t id;
+	const char *end;
+	size_t count;
+	uint64_t ip[];
+};
+
+enum { NUMBERED_MAX = 1 << 15 };
+
+static struct numbered_stack *number(struct session *session, uint64_t hash,
+				     const uint64_t *ip, size_t count,
+				     const char *end)
+{
+	struct table *ids = &session->stacks.ids;
+	struct numbered_stack *numbered =
+		malloc(sizeof(*numbered) + count * sizeof(*ip));
+
+	if (!numbered)
+		return NULL;
+	if (ids->count >= NUMBERED_MAX)
+		forget_numbers(&session->stacks);
+	/* another one with this hash has to be written anew when it is back */
+	free(table_get(ids, hash));
+	table_remove(ids, hash);
+	if (table_put(ids, hash, numbered) < 0) {
+		free(numbered);
+		return NULL;
+	}
+	numbered->id = ++session->log->stacks;
+	numbered->end = end;
+	numbered->count = count;
+	memcpy(numbered->ip, ip, count * sizeof(*ip));
+	return numbered;
+}
+
+static void write_stack(struct session *session, const struct thread *thread,
+			const struct numbered_stack *numbered)
+{
+	struct event_frame frames[EVENT_FRAMES];
+	struct event_stack stack = {
+		.id = numbered->id,
+		.pid = thread->tgid,
+		.frames = frames,
+		.nframes = (unsigned)numbered->count,
+		.end = numbered->end,
+	};
+
+	for (size_t i = 0; i < numbered->count; i++)
+		name_frame(session, numbered->ip[i], i == 0, &frames[i]);
+	record_stack(&session->log->buffer, &stack);
+	log_line(session->log);
+}
+
+uint64_t stack_id(struct session *session, struct thread *thread,
+		  const struct user_regs_struct *regs)
+{
+	struct numbered_stack *numbered;
+	struct frame frame[EVENT_FRAMES];
+	uint64_t ip[EVENT_FRAMES], hash;
+	const char *end;
+	size_t count = find_frames(session, thread, regs, frame, &end);
+
+	for (size_t i = 0; i < count; i++)
+		ip[i] = frame[i].ip;
+	hash = table_hash(ip, count * sizeof(*ip));
+	numbered = table_get(&session->stacks.ids, hash);
+	if (numbered && numbered->count == count && numbered->end == end &&
+	    !memcmp(numbered->ip, ip, count * sizeof(*ip)))
+		return numbered->id;
+	numbered = number(session, hash, ip, count, end);
+	if (!numbered)
+		return 0;
+	write_stack(session, thread, numbered);
+	return numbered->id;
 }

@@ -13,6 +13,7 @@ struct stacks {
 	unsigned generation; /* of the symbols that its modules are from */
 	bool known;
 	struct table slots;	      /* tid -> struct slots */
+	struct table ids;	      /* hash -> struct numbered_stack */
 	uint64_t ns;		      /* that the walks took, without names */
 	uint64_t mismatches;	      /* of --verify-stacks */
 	struct unwinder_stats others; /* of sessions that are over */

@@ -279,6 +279,19 @@ class Stacks(Case):
         self.assertEqual([1, 51, 101, 151, 201, 251], sorted(depths)[:6])
         self.assertEqual([256] * 15, sorted(depths)[6:])
 
+    def test_each_stack_once(self):
+        """What the numbers stand for is what stands in the records."""
+        argv, watch = [target("recursion")], ("-w", "number")
+        inline = self.traced(argv, *watch, "-k")[1]
+        numbered = self.traced(argv, *watch, "--stacks=id")[1]
+        stacks = {s["id"]: [f["function"] for f in s["stack"]]
+                  for s in numbered.of("stack")}
+        self.assertLess(len(stacks), len(numbered.accesses))
+        self.assertEqual([[f["function"] for f in a["stack"]]
+                          for a in inline.accesses],
+                         [stacks[a["stack_id"]] for a in numbered.accesses])
+        self.assertEqual(list(range(1, len(stacks) + 1)), sorted(stacks))
+
     def test_verified_stacks(self):
         """Remembered stacks are libunwind's, and most frames are known."""
         result, log = self.traced([target("stacks")], "-w", "place", "--every",

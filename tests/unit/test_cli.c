@@ -91,6 +91,20 @@ static void test_verify_stacks(void **state)
 			 0);
 	assert_true(cli.options.stacks);
 	assert_true(cli.options.verify_stacks);
+	assert_false(cli.options.stack_ids);
+}
+
+static void test_stacks_once(void **state)
+{
+	_cleanup_(cli_done) struct cli cli = { 0 };
+
+	assert_int_equal(parse(&cli, CLI_RUN,
+			       LINE("clsrun", "-k", "--stacks=id",
+				    "--verify-stacks", "x"),
+			       NULL),
+			 0);
+	assert_true(cli.options.stacks);
+	assert_true(cli.options.stack_ids);
 }
 
 static void test_no_run_ahead(void **state)
@@ -138,7 +152,7 @@ static void test_refused(void **state)
 		{ CLI_RUN, { "--sample", "--every", "x" }, "exclude" },
 		{ CLI_RUN, { "--sample=0", "x" }, "above 0, at most 1000" },
 		{ CLI_RUN, { "--sample=1001", "x" }, "above 0, at most 1000" },
-		{ CLI_RUN, { "--stacks=id", "x" }, "inline" },
+		{ CLI_RUN, { "--stacks=all", "x" }, "inline" },
 		{ CLI_RUN, { "--depth", "0", "x" }, "from 1 to 256" },
 		{ CLI_RUN, { "--depth", "257", "x" }, "from 1 to 256" },
 		{ CLI_RUN, { "--max-events", "0", "x" }, "above 0" },
@@ -381,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_verify_stacks),
+		cmocka_unit_test(test_stacks_once),
 		cmocka_unit_test(test_no_run_ahead),
 		cmocka_unit_test(test_no_syscalls),
 		cmocka_unit_test(test_refused),

@@ -69,7 +69,8 @@ struct event_access {
 
 	struct event_component component;
 
-	const struct event_frame *frames; /* NULL: not asked for */
+	uint64_t stack; /* the number of its record; 0: none */
+	const struct event_frame *frames; /* NULL: not asked for, or that */
 	unsigned nframes;
 	const char *stack_end; /* "truncated", "broken" or NULL */
 };
@@ -127,6 +128,15 @@ struct event_process {
 	uint64_t events;
 	const char *end; /* as in the summary */
 	int status;
+};
+
+/* A call stack that accesses name by its number. */
+struct event_stack {
+	uint64_t id; /* of this log, from 1 on */
+	pid_t pid;
+	const struct event_frame *frames;
+	unsigned nframes;
+	const char *end; /* "truncated", "broken" or NULL */
 };
 
 /* Call stacks that were walked. */

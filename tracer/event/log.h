@@ -24,9 +24,10 @@ struct log {
 	struct record_memo memo;
 	struct writer *writer; /* of a file that is long; NULL: not yet */
 
-	bool began;	/* its header is written */
-	uint64_t seq;	/* access records in it */
-	uint64_t insns; /* performed, of all processes that are in it */
+	bool began;	 /* its header is written */
+	uint64_t seq;	 /* access records in it */
+	uint64_t stacks; /* stack records */
+	uint64_t insns;	 /* performed, of all processes that are in it */
 };
 
 /*

@@ -37,7 +37,7 @@ struct record_memo {
 void record_memo_done(struct record_memo *memo);
 void record_access(struct buffer *out, const struct event_access *access,
 		   struct record_memo *memo);
-
+void record_stack(struct buffer *out, const struct event_stack *stack);
 void record_exec(struct buffer *out, pid_t pid, const char *executable,
 		 const struct timespec *time);
 void record_fork(struct buffer *out, pid_t pid, pid_t child, const char *how,

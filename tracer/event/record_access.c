@@ -59,15 +59,25 @@ static void record_frame(struct json *json, const struct event_frame *frame)
 	json_close(json);
 }
 
-static void record_stack(struct json *json, const struct event_access *access)
+static void record_frames(struct json *json, const struct event_frame *frames,
+			  size_t count, const char *end)
 {
-	if (!access->frames)
-		return;
 	json_array(json, "stack");
-	for (size_t i = 0; i < access->nframes && i < EVENT_FRAMES; i++)
-		record_frame(json, &access->frames[i]);
+	for (size_t i = 0; i < count && i < EVENT_FRAMES; i++)
+		record_frame(json, &frames[i]);
 	json_end(json);
-	line_text(json, "stack_end", access->stack_end);
+	line_text(json, "stack_end", end);
+}
+
+void record_stack(struct buffer *out, const struct event_stack *stack)
+{
+	struct json json;
+
+	line_open(&json, out, "stack");
+	json_number(&json, "id", stack->id);
+	json_integer(&json, "pid", stack->pid);
+	record_frames(&json, stack->frames, stack->nframes, stack->end);
+	line_close(&json);
 }
 
 static const char *op_name(enum event_op op)
@@ -102,7 +112,11 @@ void record_access(struct buffer *out, const struct event_access *access,
 	record_values(&json, access);
 	record_by(&json, access);
 	memo_component(memo, &json, &access->component);
-	record_stack(&json, access);
+	if (access->stack)
+		json_number(&json, "stack_id", access->stack);
+	if (access->frames)
+		record_frames(&json, access->frames, access->nframes,
+			      access->stack_end);
 	line_close(&json);
 }
 
