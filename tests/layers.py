@@ -50,8 +50,9 @@ DOORS = [
 LIBRARIES = [
     ("Capstone", r"capstone/", {"disasm/names.c"}),
     ("libunwind", r"libunwind", {"unwinder/cold.c"}),
-    ("libelf", r"(libelf|gelf|nlist)\.h|elfutils/|libelf/",
+    ("libelf", r"(libelf|gelf|nlist)\.h|elfutils/(?!libdw\.h)|libelf/",
      {"tracer/process/elf.c"}),
+    ("libdw", r"dwarf\.h|elfutils/libdw\.h", {"tracer/process/lines.c"}),
     ("libiberty", r"(.*/)?demangle\.h|libiberty",
      {"tracer/process/demangle.c"}),
     ("oracles of the tests", r"Zydis|cmocka|json-c", set()),

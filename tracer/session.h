@@ -288,6 +288,14 @@ void report_unseen(struct session *session, const char *format, ...)
 struct timespec report_time(void);
 void report_done(struct session *session); /* frees its tables */
 
+/*
+ * frame_names.c: the frame of @ip, and before it those that are inlined in it,
+ * into @ret; returns how many, at most @max.
+ */
+size_t frame_names(struct session *session, uint64_t ip, bool innermost,
+		   struct event_frame *ret, size_t max);
+void frame_names_forget(struct session *session);
+
 /* stack.c: a named call stack into @frames; returns how many. */
 unsigned stack_walk(struct session *session, struct thread *thread,
 		    const struct user_regs_struct *regs,

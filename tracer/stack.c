@@ -4,16 +4,6 @@
 
 #include "tracer/ahead.h"
 #include "tracer/event/record.h"
-#include "tracer/process/demangle.h"
-
-/* A name that was looked up once: symbols cost 85 us, this a hash. */
-struct named_ip {
-	char *function; /* demangled; NULL: no symbol */
-	uint64_t addr;
-	const char *module;
-};
-
-enum { NAMES_MAX = 1 << 16 };
 
 static void forget_numbers(struct stacks *stacks)
 {
@@ -23,14 +13,7 @@ static void forget_numbers(struct stacks *stacks)
 
 void stack_forget(struct session *session)
 {
-	table_for_each(&session->functions, s)
-	{
-		struct named_ip *named = s->value;
-
-		free(named->function);
-		free(named);
-	}
-	table_done(&session->functions);
+	frame_names_forget(session);
 	forget_numbers(&session->stacks);
 	session->stacks.known = false;
 }
@@ -123,54 +106,6 @@ static int update_modules(struct session *session)
 	session->stacks.generation = generation;
 	session->stacks.known = r == 0;
 	return r;
-}
-
-static struct named_ip *look_up(struct session *session, uint64_t ip)
-{
-	struct symbols *symbols = session->process->symbols;
-	const struct module *module = symbols_module(symbols, ip);
-	struct named_ip *named = calloc(1, sizeof(*named));
-	struct symbol symbol;
-	const char *name;
-
-	if (!named)
-		return NULL;
-	named->module = module ? module->name : NULL;
-	if (symbols_at(symbols, ip, &symbol) == 0) {
-		/* The compiler's suffixes (.cold, .part.0) stay in the name. */
-		named->function = demangle(symbol.name);
-		name = named->function ? NULL : symbol.name;
-		if (name)
-			named->function = strdup(name);
-		named->addr = symbol.addr;
-	}
-	if (session->functions.count >= NAMES_MAX ||
-	    table_put(&session->functions, ip, named) < 0) {
-		free(named->function);
-		free(named);
-		return NULL;
-	}
-	return named;
-}
-
-/*
- * A return address belongs to the call before it: it is looked up one byte
- * earlier, where the call still lies in its function.
- */
-static void name_frame(struct session *session, uint64_t ip, bool innermost,
-		       struct event_frame *frame)
-{
-	uint64_t look = innermost ? ip : ip - 1;
-	struct named_ip *named = table_get(&session->functions, look);
-
-	*frame = (struct event_frame){ .ip = ip };
-	if (!named)
-		named = look_up(session, look);
-	if (!named)
-		return;
-	frame->module = named->module;
-	frame->function = named->function;
-	frame->offset = named->function ? ip - named->addr : 0;
 }
 
 /*
@@ -276,10 +211,12 @@ unsigned stack_walk(struct session *session, struct thread *thread,
 {
 	struct frame frame[EVENT_FRAMES];
 	size_t count = find_frames(session, thread, regs, frame, end);
+	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
-		name_frame(session, frame[i].ip, i == 0, &frames[i]);
-	return (unsigned)count;
+		n += frame_names(session, frame[i].ip, i == 0, &frames[n],
+				 EVENT_FRAMES - n);
+	return (unsigned)n;
 }
 
 /* A stack that is in the log: only its addresses tell it from others. */
@@ -326,12 +263,14 @@ static void write_stack(struct session *session, const struct thread *thread,
 		.id = numbered->id,
 		.pid = thread->tgid,
 		.frames = frames,
-		.nframes = (unsigned)numbered->count,
 		.end = numbered->end,
 	};
+	size_t n = 0;
 
 	for (size_t i = 0; i < numbered->count; i++)
-		name_frame(session, numbered->ip[i], i == 0, &frames[i]);
+		n += frame_names(session, numbered->ip[i], i == 0, &frames[n],
+				 EVENT_FRAMES - n);
+	stack.nframes = (unsigned)n;
 	record_stack(&session->log->buffer, &stack);
 	log_line(session->log);
 }

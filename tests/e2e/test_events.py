@@ -279,6 +279,24 @@ class Stacks(Case):
         self.assertEqual([1, 51, 101, 151, 201, 251], sorted(depths)[:6])
         self.assertEqual([256] * 15, sorted(depths)[6:])
 
+    def test_source(self):
+        """Inlined functions are frames, with the lines of the source."""
+        result, log = self.traced([target("inlined")], "-w", "place", "-k")
+        self.assertEqual(0, result.status, text(result.err))
+        path = os.path.join(harness.TARGETS, "inlined.c")
+        with open(path, encoding="utf-8") as file:
+            lines = {line.split("/* ")[1].split(" */")[0]: number
+                     for number, line in enumerate(file, 1)
+                     if line.startswith("\t") and "/* " in line}
+        stack = log.accesses[0]["stack"][:4]
+        self.assertEqual([(name, lines[name], name in ("inner", "middle"))
+                          for name in ("inner", "middle", "outer", "main")],
+                         [(f["function"], f["line"], "inlined" in f)
+                          for f in stack])
+        for frame in stack:
+            self.assertEqual("inlined.c", os.path.basename(frame["file"]))
+        self.assertEqual(1, len({f["ip"] for f in stack[:3]}))
+
     def test_each_stack_once(self):
         """What the numbers stand for is what stands in the records."""
         argv, watch = [target("recursion")], ("-w", "number")
@@ -300,7 +318,8 @@ class Stacks(Case):
         stacks = log.summary["stacks"]
         self.assertEqual(len(log.accesses), stacks["walked"])
         self.assertEqual(0, stacks["mismatches"])
-        frames = sum(len(a["stack"]) for a in log.accesses)
+        frames = sum("inlined" not in f
+                     for a in log.accesses for f in a["stack"])
         self.assertEqual(frames, stacks["fresh"] + stacks["reused"])
         self.assertGreater(stacks["reused"], stacks["fresh"])
 

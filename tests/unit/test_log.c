@@ -109,9 +109,11 @@ static void log_accesses(struct buffer *out)
 	access.how = "compared";
 	access.bytes = NULL;
 	access.component.kind = NULL;
-	access.frames = (const struct event_frame[]){ { 1, "f", 0, "m" },
-						      { 2, NULL, 0, "m" },
-						      { 3, "", 3, "" } };
+	access.frames = (const struct event_frame[]){
+		{ 1, "f", 0, false, "m", "f.c", 1 },
+		{ 2, NULL, 0, false, "m", NULL, 0 },
+		{ 3, "", 3, false, "", "", 0 }
+	};
 	access.nframes = 3;
 	access.stack_end = "truncated";
 	record_access(out, &access, &memo);

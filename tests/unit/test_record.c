@@ -109,8 +109,9 @@ static void test_a_remembered_component(void **state)
 static void test_a_whole_access(void **state)
 {
 	const struct event_frame frames[] = {
-		{ 0x55d0bfe0113a, "Order::advance()", 26, "shop" },
-		{ 0x10, NULL, 99, NULL },
+		{ 0x55d0bfe0113a, "Order::advance()", 26, false, "shop", NULL,
+		  0 },
+		{ 0x10, NULL, 99, false, NULL, NULL, 0 },
 	};
 	struct event_access access = an_access(17);
 	_cleanup_(buffer_done) struct buffer out = { 0 };
@@ -297,6 +298,31 @@ static void test_killed_or_exited(void **state)
 	}
 }
 
+static void test_stack(void **state)
+{
+	const struct event_frame frames[] = {
+		{ 0x10, "f", 7, true, "m", "f.c", 12 },
+		{ 0x10, "g", 7, false, "m", "g.c", 0 },
+	};
+	struct event_stack stack = { .id = 3,
+				     .pid = 4,
+				     .frames = frames,
+				     .nframes = 2,
+				     .end = "broken" };
+	_cleanup_(buffer_done) struct buffer out = { 0 };
+
+	record_stack(&out, &stack);
+	buffer_char(&out, '\0');
+	assert_string_equal(
+		out.data,
+		"{\"type\":\"stack\",\"id\":3,\"pid\":4,\"stack\":["
+		"{\"ip\":\"0x10\",\"function\":\"f\",\"inlined\":true,"
+		"\"module\":\"m\",\"file\":\"f.c\",\"line\":12},"
+		"{\"ip\":\"0x10\",\"function\":\"g\",\"offset\":7,"
+		"\"module\":\"m\",\"file\":\"g.c\"}],"
+		"\"stack_end\":\"broken\"}\n");
+}
+
 static void test_stacks_are_counted(void **state)
 {
 	struct event_stacks stacks = { .walked = 3,
@@ -339,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_a_read_has_old_only),
 		cmocka_unit_test(test_other_forms),
 		cmocka_unit_test(test_killed_or_exited),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_stacks_are_counted),
 	};
 

@@ -53,9 +53,15 @@ static void record_frame(struct json *json, const struct event_frame *frame)
 	json_address(json, "ip", frame->ip);
 	if (frame->function && *frame->function) {
 		json_string(json, "function", frame->function);
-		json_number(json, "offset", frame->offset);
+		if (!frame->inlined)
+			json_number(json, "offset", frame->offset);
 	}
+	if (frame->inlined)
+		json_bool(json, "inlined", true);
 	line_text(json, "module", frame->module);
+	line_text(json, "file", frame->file);
+	if (frame->line)
+		json_number(json, "line", frame->line);
 	json_close(json);
 }
 

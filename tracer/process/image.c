@@ -118,6 +118,7 @@ void images_free(struct images *images)
 		images->first = image->next;
 		closep(&image->fd);
 		elf_table_done(&image->table);
+		lines_free(image->lines);
 		free(image->buckets);
 		free(image);
 	}
@@ -135,8 +136,19 @@ static void load(struct image *image)
 	if (debug >= 0 && elf_table_read(table, debug) == 0)
 		table->symtab = true;
 	elf_table_sort(table);
-	close(image->fd);
+	if (debug >= 0) {
+		closep(&image->fd);
+		image->fd = debug;
+		debug = -1;
+	}
+	image->lines = lines_open(image->fd);
 	image->fd = -1;
+}
+
+struct lines *image_lines(struct image *image)
+{
+	image_table(image);
+	return image->lines;
 }
 
 const struct elf_table *image_table(struct image *image)

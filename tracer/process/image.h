@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "tracer/process/elf.h"
+#include "tracer/process/lines.h"
 #include "tracer/process/maps.h"
 
 struct image {
@@ -27,7 +28,8 @@ struct image {
 	int fd; /* -1 once the table is loaded */
 	bool loaded;
 	struct elf_table table;
-	uint32_t *buckets; /* by name: 1 + index of an entry; 0 empty */
+	struct lines *lines; /* NULL: no debug information */
+	uint32_t *buckets;   /* by name: 1 + index of an entry; 0 empty */
 	uint32_t mask;
 };
 
@@ -50,6 +52,9 @@ void images_follow(struct images *images, pid_t tid);
 
 /* Its symbols; empty if there are none or no memory. */
 const struct elf_table *image_table(struct image *image);
+
+/* Its source lines, or NULL. */
+struct lines *image_lines(struct image *image);
 
 /*
  * Index in the table of the next entry called @name, or -ENOENT.  Start with

@@ -35,6 +35,15 @@ int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret)
 	return 0;
 }
 
+size_t symbols_lines(struct symbols *symbols, uint64_t addr, struct line *ret,
+		     size_t max)
+{
+	const struct module *module = symbols_module(symbols, addr);
+	struct lines *lines = module ? image_lines(module_image(module)) : NULL;
+
+	return lines ? lines_at(lines, addr - module->bias, ret, max) : 0;
+}
+
 int symbols_each(struct symbols *symbols, const char *prefix,
 		 int (*visit)(void *context, const struct symbol *symbol),
 		 void *context)

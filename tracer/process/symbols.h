@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "tracer/process/lines.h"
 #include "tracer/process/maps.h"
 
 struct module {
@@ -68,6 +69,10 @@ const struct module *symbols_module(const struct symbols *symbols,
  * 0 or -ENOENT.
  */
 int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret);
+
+/* The source of @addr, as lines_at() tells it. */
+size_t symbols_lines(struct symbols *symbols, uint64_t addr, struct line *ret,
+		     size_t max);
 
 /*
  * Symbols named @name (mangled, or demangled as people write it), in modules

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include "tracer/process/lines.h"
+
+enum { SCOPES_MAX = 256 };
+
+struct lines {
+	int fd;
+	Dwarf *dwarf;
+};
+
+struct lines *lines_open(int fd)
+{
+	struct lines *lines = calloc(1, sizeof(*lines));
+
+	if (!lines) {
+		close(fd);
+		return NULL;
+	}
+	lines->fd = fd;
+	lines->dwarf = dwarf_begin(fd, DWARF_C_READ);
+	if (!lines->dwarf) {
+		lines_free(lines);
+		return NULL;
+	}
+	return lines;
+}
+
+void lines_free(struct lines *lines)
+{
+	if (!lines)
+		return;
+	dwarf_end(lines->dwarf);
+	close(lines->fd);
+	free(lines);
+}
+
+/* By the index, or, as some compilers write none, by looking at each. */
+static bool find_unit(Dwarf *dwarf, uint64_t addr, Dwarf_Die *ret)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Aranges *index;
+	size_t count = 0;
+
+	if (dwarf_addrdie(dwarf, addr, ret))
+		return true;
+	if (dwarf_getaranges(dwarf, &index, &count) == 0 && count)
+		return false;
+	while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, ret, NULL) == 0)
+		if (dwarf_haspc(ret, addr) > 0)
+			return true;
+	return false;
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = dwarf_formstring(
+		dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+
+	return name ? name : dwarf_diename(die);
+}
+
+static unsigned number_of(Dwarf_Die *die, unsigned key)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (dwarf_formudata(dwarf_attr(die, key, &attribute), &value) ||
+	    value > INT32_MAX)
+		return 0;
+	return (unsigned)value;
+}
+
+/* Where the inlined function @die was called. */
+static struct line call_of(Dwarf_Die *unit, Dwarf_Die *die)
+{
+	struct line line = { .line = number_of(die, DW_AT_call_line) };
+	Dwarf_Files *files;
+	size_t count;
+
+	if (dwarf_getsrcfiles(unit, &files, &count) == 0)
+		line.file = dwarf_filesrc(
+			files, number_of(die, DW_AT_call_file), NULL, NULL);
+	return line;
+}
+
+/*
+ * The scopes that really are around @addr: beyond an inlined function
+ * dwarf_getscopes() goes on where that was defined.
+ */
+static int scopes_of(Dwarf_Die *unit, uint64_t addr, Dwarf_Die **ret)
+{
+	Dwarf_Die *scopes = NULL, inner;
+
+	if (dwarf_getscopes(unit, addr, &scopes) <= 0)
+		return 0;
+	inner = scopes[0];
+	free(scopes);
+	*ret = NULL;
+	return dwarf_getscopes_die(&inner, ret);
+}
+
+size_t lines_at(struct lines *lines, uint64_t addr, struct line *ret,
+		size_t max)
+{
+	Dwarf_Die unit, *scopes = NULL;
+	Dwarf_Line *line;
+	size_t n = 0;
+	int scope, number = 0;
+
+	if (!find_unit(lines->dwarf, addr, &unit))
+		return 0;
+	ret[0] = (struct line){ 0 };
+	line = dwarf_getsrc_die(&unit, addr);
+	if (line && dwarf_lineno(line, &number) == 0 && number > 0) {
+		ret[0].line = (unsigned)number;
+		ret[0].file = dwarf_linesrc(line, NULL, NULL);
+	}
+	scope = scopes_of(&unit, addr, &scopes);
+	for (int i = 0; i < scope && i < SCOPES_MAX && n + 1 < max; i++) {
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			break;
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+			continue;
+		ret[n].function = name_of(&scopes[i]);
+		ret[++n] = call_of(&unit, &scopes[i]);
+	}
+	free(scopes);
+	return n + 1;
+}
