@@ -280,6 +280,7 @@ static void drop_others(struct session *session, struct thread *survivor)
 		    table_put(&process->threads, (uint64_t)thread->tid,
 			      thread) == 0)
 			continue; /* a vfork child of before: still there */
+		stack_drop(session, thread);
 		thread_free(thread);
 	}
 	table_done(&old);
@@ -311,6 +312,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 		if (!follow_exec(session, thread))
 			idle_let_go(session, thread->tid);
 		session_call_forget(session, thread);
+		stack_drop(session, thread);
 		process_remove(process, thread);
 		return gone;
 	}

@@ -307,6 +307,8 @@ unsigned stack_walk(struct session *session, struct thread *thread,
 uint64_t stack_id(struct session *session, struct thread *thread,
 		  const struct user_regs_struct *regs);
 void stack_forget(struct session *session); /* names and modules */
+void stack_drop(struct session *session,
+		const struct thread *thread); /* it is gone */
 bool stack_summary(const struct session *session,
 		   struct event_stacks *ret); /* false: none was walked */
 void stack_merge(struct session *to, const struct session *from);

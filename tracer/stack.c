@@ -18,6 +18,14 @@ void stack_forget(struct session *session)
 	session->stacks.known = false;
 }
 
+void stack_drop(struct session *session, const struct thread *thread)
+{
+	struct table *table = &session->stacks.slots;
+
+	slots_free(table_get(table, (uint64_t)thread->tid));
+	table_remove(table, (uint64_t)thread->tid);
+}
+
 void stack_done(struct session *session)
 {
 	struct stacks *stacks = &session->stacks;
@@ -108,28 +116,6 @@ static int update_modules(struct session *session)
 	return r;
 }
 
-/*
- * Of threads that are gone: as soon as more are known than twice those that
- * live.  (A thread that has the number of another may use what is known of
- * it: a link holds for whoever has its state and its words.)
- */
-static void prune(struct session *session)
-{
-	struct table *slots = &session->stacks.slots;
-	struct table left = { 0 };
-
-	if (slots->count <= 2 * session->process->threads.count)
-		return;
-	table_for_each(slots, s)
-	{
-		if (!process_thread(session->process, (pid_t)s->key) ||
-		    table_put(&left, s->key, s->value) < 0)
-			slots_free(s->value);
-	}
-	table_done(slots);
-	*slots = left;
-}
-
 /* NULL: without memory it is walked as if nothing were known. */
 static struct slots *slots_of(struct session *session,
 			      const struct thread *thread)
@@ -139,7 +125,6 @@ static struct slots *slots_of(struct session *session,
 
 	if (slots)
 		return slots;
-	prune(session);
 	if (slots_new(&slots) < 0)
 		return NULL;
 	if (table_put(table, (uint64_t)thread->tid, slots) == 0)

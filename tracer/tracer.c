@@ -22,6 +22,7 @@ static void bury(struct session *session, struct thread *thread)
 		session->status = thread->stop.status;
 	session_call_forget(session, thread);
 	lift_forget(thread);
+	stack_drop(session, thread);
 	process_remove(process, thread);
 	/* Of a process that we let go the last thread of ours may not be the
 	 * last that it has. */
@@ -39,6 +40,7 @@ static struct verdict leave(struct session *session, struct thread *thread)
 	if (r == -ESRCH || r == LEAVE_LATER)
 		return run; /* dying: its end will be told */
 	session_call_forget(session, thread);
+	stack_drop(session, thread);
 	process_remove(session->process, thread);
 	return gone;
 }

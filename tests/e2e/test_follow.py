@@ -66,6 +66,16 @@ class Follow(Case):
                          sorted(found.values()))
         self.assertEqual(set(found), {r["child"] for r in log.of("fork")})
 
+    def test_stacks(self):
+        """Nothing that is remembered of a parent's stack is a child's."""
+        log = self.family("prefork", "--every", "--verify-stacks")
+        stacks = log.summary["stacks"]
+        self.assertEqual(len(log.accesses), stacks["walked"])
+        self.assertEqual(0, stacks["mismatches"])
+        self.assertEqual({"main"}, {next(f["function"] for f in a["stack"]
+                                         if f.get("function") == "main")
+                                    for a in log.accesses})
+
     def test_storm(self):
         log = self.family("storm")
         found = writes(log)

@@ -21,7 +21,11 @@
 
 #include "tests/targets/target.h"
 
+#ifdef __clang__ /* which makes no clones */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 volatile long place;
 static long rounds;
