@@ -26,6 +26,7 @@ struct chain {
 	uint64_t reach; /* how far the last walk from nothing went */
 	uint64_t edge;	/* of a page that could not be read for one, or 0 */
 	struct fresh *fresh; /* the second structure */
+	struct fresh_read *read;
 	size_t allocated;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 
 enum {
 	PLACES_MIN = 1 << 10,
-	PLACES_MAX = 1 << 17, /* half of them used: 4 MiB */
+	PLACES_MAX = 1 << 17, /* half of them used: 8 MiB */
 	OFFSET_MAX = 1 << 27,
 };
 
@@ -18,6 +19,18 @@ struct rules {
 	uint64_t learnt;
 };
 
+/* A cache line each. */
+static struct rule *new_places(size_t count)
+{
+	size_t size = count * sizeof(struct rule);
+	struct rule *place = aligned_alloc(sizeof(struct rule), size);
+
+	static_assert(sizeof(struct rule) == 64, "a cache line");
+	if (place)
+		memset(place, 0, size);
+	return place;
+}
+
 int rules_new(struct rules **ret, struct cold *cold, struct image *image)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
@@ -28,7 +41,7 @@ int rules_new(struct rules **ret, struct cold *cold, struct image *image)
 	rules->cold = cold;
 	rules->image = image;
 	rules->places = PLACES_MIN;
-	rules->place = calloc(rules->places, sizeof(*rules->place));
+	rules->place = new_places(rules->places);
 	if (!rules->place)
 		return -ENOMEM;
 	*ret = take(rules);
@@ -81,15 +94,20 @@ static int make_room(struct rules *rules)
 			rules_forget(rules);
 		return 0;
 	}
-	rules->place = calloc(2 * count, sizeof(*rules->place));
+	rules->place = new_places(2 * count);
 	if (!rules->place) {
 		rules->place = take(old);
 		return -ENOMEM;
 	}
 	rules->places = 2 * count;
 	for (size_t i = 0; i < count; i++) {
-		if (old[i].kind)
-			*look_up(rules, old[i].ip, old[i].is_return) = old[i];
+		struct rule *rule;
+
+		if (!old[i].kind)
+			continue;
+		rule = look_up(rules, old[i].ip, old[i].is_return);
+		*rule = old[i];
+		rule->next = 0;
 	}
 	return 0;
 }
@@ -216,6 +234,25 @@ static bool fit_slots(const struct cold_probe probe[2], const uint64_t from[2],
 	return true;
 }
 
+/* What a walk would have to find out each time. */
+static void complete(struct rule *rule)
+{
+	if (rule->base < STATE_SAVED)
+		rule->used |= (uint8_t)(1U << rule->base);
+	if (rule->slots_from < STATE_SAVED)
+		rule->used |= (uint8_t)(1U << rule->slots_from);
+	rule->low = rule->high = rule->ip_slot;
+	for (size_t i = 0; i < STATE_SAVED; i++) {
+		if (!(rule->restored >> i & 1))
+			continue;
+		if (rule->slot[i] < rule->low)
+			rule->low = rule->slot[i];
+		if (rule->slot[i] > rule->high)
+			rule->high = rule->slot[i];
+	}
+	rule->high += 8;
+}
+
 static bool fit(const struct cold_probe probe[2], struct rule *rule)
 {
 	uint64_t from[2] = { probe[0].caller.reg[STATE_SP],
@@ -230,8 +267,10 @@ static bool fit(const struct cold_probe probe[2], struct rule *rule)
 		if (i < RULE_FROM_CFA)
 			registers_of(probe, (size_t)i, from);
 		rule->slots_from = (uint8_t)i;
-		if (fit_slots(probe, from, rule))
-			return true;
+		if (!fit_slots(probe, from, rule))
+			continue;
+		complete(rule);
+		return true;
 	}
 	return false;
 }
@@ -266,23 +305,43 @@ static int learn(struct rules *rules, struct rule *rule)
 	return 0;
 }
 
-int rules_find(struct rules *rules, uint64_t ip, bool is_return,
-	       const struct rule **ret)
+static int find_new(struct rules *rules, uint64_t ip, bool is_return,
+		    const struct rule **ret)
 {
-	struct rule *rule = look_up(rules, ip, is_return);
 	struct rule fresh = { .ip = ip, .is_return = is_return };
-	int r;
+	struct rule *rule;
+	int r = learn(rules, &fresh);
 
-	if (!rule->kind) {
-		r = learn(rules, &fresh);
-		if (r == 0)
-			r = make_room(rules);
-		if (r < 0)
-			return r;
-		rule = look_up(rules, ip, is_return);
-		*rule = fresh;
-		rules->used++;
-	}
+	if (r == 0)
+		r = make_room(rules);
+	if (r < 0)
+		return r;
+	rule = look_up(rules, ip, is_return);
+	*rule = fresh;
+	rules->used++;
 	*ret = rule;
+	return 0;
+}
+
+int rules_find(struct rules *rules, uint64_t ip, bool is_return,
+	       const struct rule **rule)
+{
+	struct rule *callee = rules->place, *found;
+
+	if (*rule) {
+		callee += *rule - rules->place;
+		found = &rules->place[callee->next];
+		if (found->ip == ip && found->kind &&
+		    found->is_return == is_return) {
+			*rule = found;
+			return 0;
+		}
+	}
+	found = look_up(rules, ip, is_return);
+	if (!found->kind)
+		return find_new(rules, ip, is_return, rule);
+	if (*rule)
+		callee->next = (uint32_t)(found - rules->place);
+	*rule = found;
 	return 0;
 }

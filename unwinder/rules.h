@@ -32,9 +32,12 @@ struct rule {
 	uint8_t base;	    /* of the CFA: enum state_register */
 	uint8_t slots_from; /* the same, or RULE_FROM_CFA */
 	uint8_t restored;   /* bit i: register i has a slot */
+	uint8_t used; /* bit i: the CFA or a slot is found by register i */
 	int32_t base_offset, cfa_offset;
 	int32_t ip_slot;
 	int32_t slot[STATE_SAVED];
+	int32_t low, high; /* the bytes that hold all of them */
+	uint32_t next;	   /* the place of the caller's, when last seen */
 };
 
 struct rules;
@@ -49,10 +52,12 @@ DEFINE_CLEANUP(rules)
 void rules_forget(struct rules *rules);
 
 /*
- * The rule for @ip, learnt if need be; valid until the next call.  A walk by
- * the cold must begin anew after it.  0 or -errno.
+ * The rule for @ip, learnt if need be; valid until the next call.  *@rule
+ * comes as that of the callee, or NULL: most callers are those of last time,
+ * and need not be searched for.  A walk by the cold must begin anew after it.
+ * 0 or -errno.
  */
 int rules_find(struct rules *rules, uint64_t ip, bool is_return,
-	       const struct rule **ret) _must_check_;
+	       const struct rule **rule) _must_check_;
 
 uint64_t rules_learnt(const struct rules *rules); /* since rules_new() */

@@ -27,7 +27,8 @@ void slots_clear(struct slots *slots)
 {
 	free(slots->link);
 	free(slots->frame);
-	free(slots->slot);
+	free(slots->offset);
+	free(slots->value);
 	*slots = (struct slots){ 0 };
 }
 
@@ -65,42 +66,59 @@ static int read_ranges(struct slots *slots, struct bulk *bulk,
 	return 0;
 }
 
-/* Not 0 if @slot lies outside of @part, or is not what it was. */
-static inline uint64_t differs(const struct slot *slot,
-			       const struct bulk_part *part, const char *bytes)
+/* Not 0 if the slot is not what it was. */
+static inline uint64_t differs(const char *origin, int32_t offset,
+			       uint64_t before)
 {
-	uint64_t at = slot->addr - part->start, value;
-	uint64_t outside = at / 8 >= part->words;
+	uint64_t value;
 
-	memcpy(&value, bytes + (outside ? 0 : at), sizeof(value));
-	return (value ^ slot->value) | outside;
+	memcpy(&value, origin + offset, sizeof(value));
+	return value ^ before;
 }
 
 /*
- * The first slot of [@i, @end), of one range, that is not what it was.  Four
- * at a time, without branches between: this is all that an old frame costs.
+ * The first slot of [@i, @end), all of them read, that is not what it was.
+ * Eight at a time, without branches between: this is all that an old frame
+ * costs.
  */
-static size_t skip_same(const struct slots *slots, const struct bulk *bulk,
-			size_t i, size_t end)
+static size_t skip_same(const struct slots *slots, const char *origin, size_t i,
+			size_t end)
 {
-	const struct bulk_part *part = bulk_part(bulk, slots->slot[i].addr);
-	const char *bytes;
+	const int32_t *offset = slots->offset;
+	const uint64_t *value = slots->value;
 
-	if (!part)
-		return i;
-	bytes = bulk->bytes + part->at;
-	for (; i + 4 <= end; i += 4) {
-		const struct slot *slot = &slots->slot[i];
+	for (; i + 8 <= end; i += 8) {
+		uint64_t all = 0;
 
-		if (differs(slot, part, bytes) |
-		    differs(slot + 1, part, bytes) |
-		    differs(slot + 2, part, bytes) |
-		    differs(slot + 3, part, bytes))
+		for (size_t j = i; j < i + 8; j++)
+			all |= differs(origin, offset[j], value[j]);
+		if (all)
 			break;
 	}
-	while (i < end && !differs(&slots->slot[i], part, bytes))
+	while (i < end && !differs(origin, offset[i], value[i]))
 		i++;
 	return i;
+}
+
+static size_t slots_of(const struct slots *slots, size_t links)
+{
+	const struct link *last = slots->link + links - 1;
+
+	return links ? last->slot + last->slots : 0;
+}
+
+/*
+ * What was not read, below @start, is left or has changed: the slots of the
+ * links, up to slot @end, that come before the first such one.
+ */
+static size_t slots_above(const struct slots *slots, size_t end, uint64_t start)
+{
+	size_t links = slots->links;
+
+	while (links && (slots_of(slots, links) > end ||
+			 slots->link[links - 1].low < start))
+		links--;
+	return slots_of(slots, links);
 }
 
 /* How many slots are what they were. */
@@ -109,11 +127,22 @@ static size_t same_slots(const struct slots *slots, const struct bulk *bulk)
 	size_t i = 0;
 
 	for (unsigned r = 0; r < slots->ranges; r++) {
-		size_t end = r + 1 < slots->ranges ? slots->range[r + 1].first
-						   : slots->count;
+		const struct slots_range *range = &slots->range[r];
+		size_t end =
+			r + 1 < slots->ranges ? range[1].first : slots->count;
+		const struct bulk_part *part = bulk_part(bulk, range->end - 8);
+		bool cut;
 
-		i = skip_same(slots, bulk, i, end);
-		if (i < end)
+		if (!part)
+			return i;
+		cut = range->start < part->start;
+		if (cut)
+			end = max_u64(i, slots_above(slots, end, part->start));
+		i = skip_same(slots,
+			      bulk->bytes + part->at +
+				      (int64_t)(range->origin - part->start),
+			      i, end);
+		if (i < end || cut)
 			return i;
 	}
 	return i;
@@ -122,7 +151,7 @@ static size_t same_slots(const struct slots *slots, const struct bulk *bulk)
 int slots_compare(struct slots *slots, struct bulk *bulk,
 		  const struct memory *memory, uint64_t sp, size_t *unchanged)
 {
-	size_t low = 0, high = slots->reusable, same;
+	size_t links = slots->reusable, same;
 	int r;
 
 	*unchanged = 0;
@@ -133,16 +162,9 @@ int slots_compare(struct slots *slots, struct bulk *bulk,
 	if (r < 0)
 		return r;
 	same = same_slots(slots, bulk);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct link *link = &slots->link[middle];
-
-		if (link->slot + link->slots <= same)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*unchanged = low;
+	while (slots_of(slots, links) > same)
+		links--;
+	*unchanged = links;
 	return 0;
 }
 
@@ -188,7 +210,14 @@ ssize_t slots_meet(const struct slots *slots, size_t *unchanged,
 	return -1;
 }
 
-static int note_range(struct slots *slots, uint64_t addr)
+static bool is_inside(const struct slots_range *range, uint64_t addr)
+{
+	return addr - range->start < range->end - range->start;
+}
+
+/* The range that @slot, at @addr, belongs to; NULL: it lies too far. */
+static struct slots_range *note_range(struct slots *slots, uint64_t addr,
+				      size_t slot)
 {
 	struct slots_range *last = slots->range + slots->ranges;
 
@@ -197,47 +226,62 @@ static int note_range(struct slots *slots, uint64_t addr)
 		last--;
 		last->start = min_u64(last->start, addr);
 		last->end = max_u64(last->end, addr + 8);
-		return 0;
+		return last->end - last->start <= BULK_MAX ? last : NULL;
 	}
 	if (slots->ranges == SLOTS_RANGES)
-		return -E2BIG;
-	slots->range[slots->ranges++] = (struct slots_range){
+		return NULL;
+	*last = (struct slots_range){
 		.start = addr,
 		.end = addr + 8,
-		.first = (uint32_t)slots->count,
+		.origin = addr,
+		.first = (uint32_t)slot,
 	};
-	return 0;
+	slots->ranges++;
+	return last;
 }
 
-static int push(struct slots *slots, const struct fresh *fresh)
+/* -E2BIG: its slots lie too far from each other. */
+static int push(struct slots *slots, const struct fresh *fresh,
+		const struct fresh_read *read)
 {
 	struct link *link = &slots->link[slots->links];
 	const struct link *caller = slots->links ? link - 1 : NULL;
 	unsigned need = caller ? caller->need : 0;
+	size_t count = slots->count;
 
 	*link = fresh->link;
 	link->slot = (uint32_t)slots->count;
-	for (size_t i = 0; i < fresh->reads; i++) {
-		unsigned reg = fresh->read[i].reg;
-		int r;
+	link->low = caller ? caller->low : UINT64_MAX;
+	read += fresh->read;
+	for (const struct fresh_read *end = read + fresh->reads; read < end;
+	     read++) {
+		const struct slots_range *range = slots->range + slots->ranges;
+		size_t wanted = (need | 1U << READ_ALWAYS) >> read->reg & 1;
 
-		if (reg != READ_ALWAYS && !(need >> reg & 1))
-			continue;
-		r = note_range(slots, fresh->read[i].addr);
-		if (r < 0)
-			return r;
-		slots->slot[slots->count++] =
-			(struct slot){ fresh->read[i].addr,
-				       fresh->read[i].value };
+		if (!slots->ranges || !is_inside(--range, read->addr)) {
+			if (!wanted)
+				continue;
+			range = note_range(slots, read->addr, count);
+			if (!range)
+				return -E2BIG;
+		}
+		if (range->first == count)
+			link->low = UINT64_MAX; /* the others are of another */
+		/* written in any case: without branches it is faster */
+		slots->offset[count] = (int32_t)(read->addr - range->origin);
+		slots->value[count] = read->value;
+		count += wanted;
+		link->low = min_u64(link->low, read->addr | (wanted - 1));
 	}
-	link->slots = (uint32_t)slots->count - link->slot;
+	link->slots = (uint32_t)(count - slots->count);
+	slots->count = count;
 	link->need = (uint8_t)(fresh->used | (need & ~fresh->restored));
 	link->changes = 0;
 	if (caller)
 		link->changes =
 			caller->changes + (caller->state.reg[STATE_SP] <=
 					   link->state.reg[STATE_SP]);
-	slots->frame[slots->links] =
+	slots->frame[slots->links_allocated - 1 - slots->links] =
 		(struct frame){ link->state.ip, link->cfa };
 	if (!link->guessed && slots->reusable == slots->links)
 		slots->reusable++;
@@ -248,10 +292,7 @@ static int push(struct slots *slots, const struct fresh *fresh)
 static void cut(struct slots *slots, size_t links)
 {
 	slots->links = links;
-	slots->count = 0;
-	if (links)
-		slots->count = slots->link[links - 1].slot +
-			       slots->link[links - 1].slots;
+	slots->count = slots_of(slots, links);
 	slots->reusable = min_u64(slots->reusable, links);
 	while (slots->ranges &&
 	       slots->range[slots->ranges - 1].first >= slots->count)
@@ -261,7 +302,7 @@ static void cut(struct slots *slots, size_t links)
 static int make_room(struct slots *slots, size_t count)
 {
 	size_t links = slots->links + count;
-	size_t words = slots->count + count * STEP_READS;
+	size_t words = slots->count + count * STEP_READS + 1;
 
 	if (links > slots->links_allocated) {
 		size_t want = max_u64(links + links / 2, LINKS_MIN);
@@ -274,22 +315,29 @@ static int make_room(struct slots *slots, size_t count)
 		if (!p)
 			return -ENOMEM;
 		slots->frame = p;
+		memmove(slots->frame + want - slots->links,
+			slots->frame + slots->links_allocated - slots->links,
+			slots->links * sizeof(*slots->frame));
 		slots->links_allocated = want;
 	}
 	if (words > slots->allocated) {
 		size_t want = words + words / 2;
-		void *p = realloc(slots->slot, want * sizeof(*slots->slot));
+		void *p = realloc(slots->offset, want * sizeof(*slots->offset));
 
 		if (!p)
 			return -ENOMEM;
-		slots->slot = p;
+		slots->offset = p;
+		p = realloc(slots->value, want * sizeof(*slots->value));
+		if (!p)
+			return -ENOMEM;
+		slots->value = p;
 		slots->allocated = want;
 	}
 	return 0;
 }
 
 int slots_store(struct slots *slots, size_t links, const struct fresh *fresh,
-		size_t count, bool whole)
+		size_t count, const struct fresh_read *read, bool whole)
 {
 	int r;
 
@@ -298,7 +346,7 @@ int slots_store(struct slots *slots, size_t links, const struct fresh *fresh,
 	cut(slots, links);
 	r = make_room(slots, count);
 	for (size_t i = count; r == 0 && i > 0; i--)
-		r = push(slots, &fresh[i - 1]);
+		r = push(slots, &fresh[i - 1], read);
 	if (r < 0)
 		cut(slots, 0);
 	return r == -E2BIG ? 0 : r;

@@ -30,6 +30,7 @@ enum {
 struct link {
 	struct state state;
 	uint64_t cfa; /* 0: the outermost frame */
+	uint64_t low; /* the lowest slot from here outwards, in its range */
 	uint32_t slot, slots;
 	uint8_t need;	 /* registers that it, or a step further out, needs */
 	uint8_t changes; /* of the stack, from here outwards */
@@ -41,29 +42,31 @@ struct fresh {
 	struct link link;
 	uint8_t used, restored; /* registers; bit i is enum state_register */
 	uint8_t reads;
-	struct {
-		uint64_t addr, value;
-		uint8_t reg; /* that it restores, or READ_ALWAYS */
-	} read[STEP_READS];
+	size_t read; /* the first of them */
 };
 
-struct slot {
+struct fresh_read {
 	uint64_t addr, value;
+	uint64_t reg; /* that it restores, or READ_ALWAYS */
 };
 
 /* Slots that lie near each other, for one read. */
 struct slots_range {
 	uint64_t start, end;
-	uint32_t first; /* slot */
+	uint64_t origin; /* that slots tell their distance from */
+	uint32_t first;	 /* slot */
 };
 
 struct slots {
 	uint64_t generation; /* of the modules it was made with */
 	struct link *link;
-	struct frame *frame; /* the same links, as they are given out */
+	struct frame *frame; /* the same, as they are given out: innermost
+				first, at the end of the array */
 	size_t links, links_allocated;
 	size_t reusable; /* the outermost, up to a guess */
-	struct slot *slot;
+	/* Of each slot: apart, so that comparing them reads no more. */
+	int32_t *offset; /* bytes from its range's origin */
+	uint64_t *value;
 	size_t count, allocated;
 	struct slots_range range[SLOTS_RANGES];
 	unsigned ranges;
@@ -88,9 +91,21 @@ int slots_compare(struct slots *slots, struct bulk *bulk,
 ssize_t slots_meet(const struct slots *slots, size_t *unchanged,
 		   const struct state *state, bool all);
 
+/* One stack, and @state is further in than all links of the first @unchanged:
+ * slots_meet() would give -1. */
+static inline bool slots_lie_ahead(const struct slots *slots, size_t unchanged,
+				   const struct state *state)
+{
+	const struct link *link = &slots->link[unchanged - 1];
+
+	return !link->changes &&
+	       state->reg[STATE_SP] < link->state.reg[STATE_SP];
+}
+
 /*
  * Keep the @links outermost and append @fresh.  @whole: its last one is the
  * outermost frame, or @links is not 0.  On failure it is empty.
  */
 int slots_store(struct slots *slots, size_t links, const struct fresh *fresh,
-		size_t count, bool whole) _must_check_;
+		size_t count, const struct fresh_read *read,
+		bool whole) _must_check_;

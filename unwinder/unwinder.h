@@ -67,7 +67,7 @@ DEFINE_CLEANUP(slots)
  * The same answer by what was learnt of earlier walks: of the modules, and of
  * this thread in @slots, which nobody else may use; NULL: only of the modules.
  * The first *@fresh frames were unwound, the others are known from before.
- * @slots costs 80 bytes a frame and 16 a word that is compared, for as many
+ * @slots costs 120 bytes a frame and 12 a word that is compared, for as many
  * frames as were asked for and half of that more.
  */
 int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
