@@ -133,6 +133,7 @@ static void stored(void *context, uint64_t addr, const void *bytes, size_t size)
 	const struct running *running = context;
 
 	resolver_stored(running->session->resolver, addr, bytes, size);
+	stack_stored(running->session, addr, bytes, size);
 }
 
 static size_t code(void *context, uint64_t ip, uint8_t *bytes, size_t size)
@@ -314,7 +315,9 @@ int session_ahead(struct session *session, struct thread *thread,
 	session->windows->store = store;
 	session->windows->stored = stored;
 	running.deadline = session_now() + SPELL_NS;
+	stack_still(session, true);
 	accesses = run(&running, cpu, changed);
+	stack_still(session, false);
 
 	from->vain = accesses ? 0 : min_u64(from->vain + 1, VAIN);
 	if (accesses || before.vector) {

@@ -65,7 +65,6 @@ static void write_event(struct session *session, struct thread *thread,
 			const struct component *component)
 {
 	const struct effect *effect = report->effect;
-	struct event_frame frames[EVENT_FRAMES];
 	struct event_access event = {
 		.seq = ++session->log->seq,
 		.insn_seq = session->log->insns,
@@ -91,13 +90,9 @@ static void write_event(struct session *session, struct thread *thread,
 	if (report->insn)
 		event.insn =
 			insn_text(session->names, report->insn, report->ip);
-	if (session->options->stack_ids && report->regs) {
-		event.stack = stack_id(session, thread, report->regs);
-	} else if (session->options->stacks && report->regs) {
-		event.nframes = stack_walk(session, thread, report->regs,
-					   frames, &event.stack_end);
-		event.frames = frames;
-	}
+	if (session->options->stacks && report->regs)
+		stack_tell(session, thread, report->regs, &event.stack,
+			   &event.stack_text);
 	session->counts.events++;
 	session->family->events++;
 	record_access(&session->log->buffer, &event, &session->log->memo);

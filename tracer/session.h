@@ -296,16 +296,22 @@ size_t frame_names(struct session *session, uint64_t ip, bool innermost,
 		   struct event_frame *ret, size_t max);
 void frame_names_forget(struct session *session);
 
-/* stack.c: a named call stack into @frames; returns how many. */
-unsigned stack_walk(struct session *session, struct thread *thread,
-		    const struct user_regs_struct *regs,
-		    struct event_frame frames[EVENT_FRAMES], const char **end);
 /*
- * The number of its record in the log, which is written if it has none; 0
- * without memory.
+ * stack_text.c: the named call stack of @thread: under --stacks=id the number
+ * of its record, which is written if it has none; else its text, valid until
+ * the next.  Neither is set without memory.
  */
-uint64_t stack_id(struct session *session, struct thread *thread,
-		  const struct user_regs_struct *regs);
+void stack_tell(struct session *session, const struct thread *thread,
+		const struct user_regs_struct *regs, uint64_t *id,
+		const struct buffer **text);
+/* stack.c: its addresses, how many, and why it ends: NULL, "truncated" ... */
+size_t stack_frames(struct session *session, const struct thread *thread,
+		    const struct user_regs_struct *regs,
+		    struct frame frames[EVENT_FRAMES], const char **end);
+/* Until it is said to be over, stacks change by stack_stored() alone. */
+void stack_still(struct session *session, bool still);
+void stack_stored(struct session *session, uint64_t addr, const void *bytes,
+		  size_t size);
 void stack_forget(struct session *session); /* names and modules */
 void stack_drop(struct session *session,
 		const struct thread *thread); /* it is gone */

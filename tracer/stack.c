@@ -3,18 +3,14 @@
 #include <string.h>
 
 #include "tracer/ahead.h"
-#include "tracer/event/record.h"
 
-static void forget_numbers(struct stacks *stacks)
-{
-	table_for_each(&stacks->ids, s) free(s->value);
-	table_done(&stacks->ids);
-}
+/* Of the copy of a stack. */
+enum { COPY_BELOW = 1024 };
 
 void stack_forget(struct session *session)
 {
 	frame_names_forget(session);
-	forget_numbers(&session->stacks);
+	stack_texts_forget(&session->stacks);
 	session->stacks.known = false;
 }
 
@@ -34,6 +30,7 @@ void stack_done(struct session *session)
 	table_for_each(&stacks->slots, s) slots_free(s->value);
 	table_done(&stacks->slots);
 	unwinder_free(stacks->unwinder);
+	free(stacks->copy.bytes);
 }
 
 static void add_stats(struct unwinder_stats *to,
@@ -62,6 +59,7 @@ void stack_merge(struct session *to, const struct session *from)
 
 	add_stats(&to->stacks.others, &more);
 	to->stacks.ns += from->stacks.ns;
+	to->stacks.unread += from->stacks.unread;
 	to->stacks.mismatches += from->stacks.mismatches;
 }
 
@@ -76,7 +74,7 @@ bool stack_summary(const struct session *session, struct event_stacks *ret)
 		.reused = stats.reused,
 		.by_libunwind = stats.declined,
 		.rules = stats.rules,
-		.reads = stats.reads,
+		.reads = stats.reads - stacks->unread,
 		.verify = session->options->verify_stacks,
 		.mismatches = stacks->mismatches,
 	};
@@ -154,17 +152,81 @@ static void verify(struct session *session, const struct user_regs_struct *regs,
 		       (uintmax_t)regs->rip);
 }
 
+void stack_still(struct session *session, bool still)
+{
+	session->stacks.copy.still = still;
+	session->stacks.copy.size = 0;
+}
+
+void stack_stored(struct session *session, uint64_t addr, const void *bytes,
+		  size_t size)
+{
+	struct stack_copy *copy = &session->stacks.copy;
+	uint64_t start = max_u64(addr, copy->start);
+	uint64_t end = min_u64(addr + size, copy->start + copy->size);
+
+	if (start < end)
+		memcpy(copy->bytes + (start - copy->start),
+		       (const char *)bytes + (start - addr), end - start);
+}
+
+/* And what lies below, where the next functions that are called begin. */
+static int make_copy(struct session *session, uint64_t addr, size_t size)
+{
+	struct memory memory = session_memory(session);
+	struct stack_copy *copy = &session->stacks.copy;
+	size_t want = size + COPY_BELOW;
+	int r;
+
+	copy->size = 0;
+	if (want > copy->allocated) {
+		char *bytes = realloc(copy->bytes, want);
+
+		if (!bytes)
+			return -ENOMEM;
+		copy->bytes = bytes;
+		copy->allocated = want;
+	}
+	r = memory_read(&memory, addr - COPY_BELOW, copy->bytes, want);
+	if (r < 0)
+		return r;
+	copy->start = addr - COPY_BELOW;
+	copy->size = want;
+	return 0;
+}
+
+/* While the stack only changes by what we are told, it is read once. */
+static int read_stack(void *context, uint64_t addr, void *buffer, size_t size)
+{
+	struct session *session = context;
+	struct memory memory = session_memory(session);
+	struct stack_copy *copy = &session->stacks.copy;
+	bool holds = copy->size >= size && addr >= copy->start &&
+		     addr - copy->start <= copy->size - size;
+
+	session->stacks.unread += holds;
+	if (!holds && copy->still && addr <= copy->sp && copy->sp - addr < size)
+		holds = make_copy(session, addr, size) == 0;
+	if (!holds)
+		return memory_read(&memory, addr, buffer, size);
+	memcpy(buffer, copy->bytes + (addr - copy->start), size);
+	return 0;
+}
+
 static int walk(struct session *session, const struct thread *thread,
 		const struct user_regs_struct *regs,
 		struct frame frames[EVENT_FRAMES], size_t *count)
 {
 	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
-	struct memory memory = session_memory(session);
+	struct memory memory = { .context = session, .read = read_stack };
 	uint64_t begin = session_now();
 	size_t fresh;
-	int r = unwinder_walk_warm(session->stacks.unwinder,
-				   slots_of(session, thread), regs, &memory,
-				   frames, max, count, &fresh);
+	int r;
+
+	session->stacks.copy.sp = regs->rsp;
+	r = unwinder_walk_warm(session->stacks.unwinder,
+			       slots_of(session, thread), regs, &memory, frames,
+			       max, count, &fresh);
 
 	session->stacks.ns += session_now() - begin;
 	if (session->options->verify_stacks)
@@ -172,10 +234,9 @@ static int walk(struct session *session, const struct thread *thread,
 	return r;
 }
 
-/* The addresses of a stack, and why it ends. */
-static size_t find_frames(struct session *session, const struct thread *thread,
-			  const struct user_regs_struct *regs,
-			  struct frame frames[EVENT_FRAMES], const char **end)
+size_t stack_frames(struct session *session, const struct thread *thread,
+		    const struct user_regs_struct *regs,
+		    struct frame frames[EVENT_FRAMES], const char **end)
 {
 	size_t count = 0;
 	int r = process_remap(session->process);
@@ -188,97 +249,4 @@ static size_t find_frames(struct session *session, const struct thread *thread,
 	       : r == UNWINDER_END_BOTTOM  ? NULL
 					   : "broken";
 	return count;
-}
-
-unsigned stack_walk(struct session *session, struct thread *thread,
-		    const struct user_regs_struct *regs,
-		    struct event_frame frames[EVENT_FRAMES], const char **end)
-{
-	struct frame frame[EVENT_FRAMES];
-	size_t count = find_frames(session, thread, regs, frame, end);
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++)
-		n += frame_names(session, frame[i].ip, i == 0, &frames[n],
-				 EVENT_FRAMES - n);
-	return (unsigned)n;
-}
-
-/* A stack that is in the log: only its addresses tell it from others. */
-struct numbered_stack {
-	uint64_t id;
-	const char *end;
-	size_t count;
-	uint64_t ip[];
-};
-
-enum { NUMBERED_MAX = 1 << 15 };
-
-static struct numbered_stack *number(struct session *session, uint64_t hash,
-				     const uint64_t *ip, size_t count,
-				     const char *end)
-{
-	struct table *ids = &session->stacks.ids;
-	struct numbered_stack *numbered =
-		malloc(sizeof(*numbered) + count * sizeof(*ip));
-
-	if (!numbered)
-		return NULL;
-	if (ids->count >= NUMBERED_MAX)
-		forget_numbers(&session->stacks);
-	/* another one with this hash has to be written anew when it is back */
-	free(table_get(ids, hash));
-	table_remove(ids, hash);
-	if (table_put(ids, hash, numbered) < 0) {
-		free(numbered);
-		return NULL;
-	}
-	numbered->id = ++session->log->stacks;
-	numbered->end = end;
-	numbered->count = count;
-	memcpy(numbered->ip, ip, count * sizeof(*ip));
-	return numbered;
-}
-
-static void write_stack(struct session *session, const struct thread *thread,
-			const struct numbered_stack *numbered)
-{
-	struct event_frame frames[EVENT_FRAMES];
-	struct event_stack stack = {
-		.id = numbered->id,
-		.pid = thread->tgid,
-		.frames = frames,
-		.end = numbered->end,
-	};
-	size_t n = 0;
-
-	for (size_t i = 0; i < numbered->count; i++)
-		n += frame_names(session, numbered->ip[i], i == 0, &frames[n],
-				 EVENT_FRAMES - n);
-	stack.nframes = (unsigned)n;
-	record_stack(&session->log->buffer, &stack);
-	log_line(session->log);
-}
-
-uint64_t stack_id(struct session *session, struct thread *thread,
-		  const struct user_regs_struct *regs)
-{
-	struct numbered_stack *numbered;
-	struct frame frame[EVENT_FRAMES];
-	uint64_t ip[EVENT_FRAMES], hash;
-	const char *end;
-	size_t count = find_frames(session, thread, regs, frame, &end);
-
-	for (size_t i = 0; i < count; i++)
-		ip[i] = frame[i].ip;
-	hash = table_hash(ip, count * sizeof(*ip));
-	numbered = table_get(&session->stacks.ids, hash);
-	if (numbered && numbered->count == count && numbered->end == end &&
-	    !memcmp(numbered->ip, ip, count * sizeof(*ip)))
-		return numbered->id;
-	numbered = number(session, hash, ip, count, end);
-	if (!numbered)
-		return 0;
-	write_stack(session, thread, numbered);
-	return numbered->id;
 }

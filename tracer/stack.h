@@ -8,13 +8,27 @@
 #include "base/table.h"
 #include "unwinder/unwinder.h"
 
+/* Of the stack of a thread that stands still, but for what we store for it. */
+struct stack_copy {
+	bool still;
+	uint64_t sp; /* of the walk that is on */
+	uint64_t start;
+	size_t size, allocated;
+	char *bytes;
+};
+
 struct stacks {
 	struct unwinder *unwinder;
 	unsigned generation; /* of the symbols that its modules are from */
 	bool known;
-	struct table slots;	      /* tid -> struct slots */
-	struct table ids;	      /* hash -> struct numbered_stack */
+	struct table slots; /* tid -> struct slots */
+	struct table texts; /* hash -> struct stack_text */
+	size_t text_bytes;
+	struct stack_copy copy;
+	uint64_t unread;	      /* reads that were spared by the copy */
 	uint64_t ns;		      /* that the walks took, without names */
 	uint64_t mismatches;	      /* of --verify-stacks */
 	struct unwinder_stats others; /* of sessions that are over */
 };
+
+void stack_texts_forget(struct stacks *stacks);

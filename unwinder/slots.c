@@ -102,9 +102,12 @@ static size_t skip_same(const struct slots *slots, const char *origin, size_t i,
 
 static size_t slots_of(const struct slots *slots, size_t links)
 {
-	const struct link *last = slots->link + links - 1;
+	const struct link *last;
 
-	return links ? last->slot + last->slots : 0;
+	if (!links)
+		return 0;
+	last = &slots->link[links - 1];
+	return last->slot + last->slots;
 }
 
 /*

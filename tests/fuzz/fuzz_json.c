@@ -102,6 +102,7 @@ static void check_line(struct buffer *out)
 
 static void try_record(struct input *input, char *const text[8])
 {
+	_cleanup_(buffer_done) struct buffer stack = { 0 };
 	_cleanup_(buffer_done) struct buffer out = { 0 };
 	struct record_memo memo = { 0 };
 	uint8_t old[EVENT_SHOWN], new[EVENT_SHOWN], bytes[15];
@@ -131,13 +132,13 @@ static void try_record(struct input *input, char *const text[8])
 			       .member = text[7],
 			       .start = input_word(input),
 			       .size = input_word(input) },
-		.frames = input_byte(input) & 1 ? &frame : NULL,
-		.nframes = 1,
+		.stack_text = input_byte(input) & 1 ? &stack : NULL,
 	};
 
 	input_take(input, bytes, sizeof(bytes));
 	input_take(input, old, sizeof(old));
 	input_take(input, new, sizeof(new));
+	record_frames(&stack, &frame, 1, text[5]);
 	/* Anew, and as remembered. */
 	for (unsigned i = 0; i < 2; i++) {
 		buffer_clear(&out);

@@ -66,6 +66,12 @@ static void log_armed(struct buffer *out)
 
 static void log_accesses(struct buffer *out)
 {
+	static const struct event_frame frames[] = {
+		{ 1, "f", 0, false, "m", "f.c", 1 },
+		{ 2, NULL, 0, false, "m", NULL, 0 },
+		{ 3, "", 3, false, "", "", 0 }
+	};
+	_cleanup_(buffer_done) struct buffer stack = { 0 };
 	struct record_memo memo = { 0 };
 	struct event_access access = {
 		.seq = 1,
@@ -109,13 +115,8 @@ static void log_accesses(struct buffer *out)
 	access.how = "compared";
 	access.bytes = NULL;
 	access.component.kind = NULL;
-	access.frames = (const struct event_frame[]){
-		{ 1, "f", 0, false, "m", "f.c", 1 },
-		{ 2, NULL, 0, false, "m", NULL, 0 },
-		{ 3, "", 3, false, "", "", 0 }
-	};
-	access.nframes = 3;
-	access.stack_end = "truncated";
+	record_frames(&stack, frames, ARRAY_SIZE(frames), "truncated");
+	access.stack_text = &stack;
 	record_access(out, &access, &memo);
 	record_memo_done(&memo);
 }

@@ -115,10 +115,10 @@ static void test_a_whole_access(void **state)
 	};
 	struct event_access access = an_access(17);
 	_cleanup_(buffer_done) struct buffer out = { 0 };
+	_cleanup_(buffer_done) struct buffer stack = { 0 };
 
-	access.frames = frames;
-	access.nframes = ARRAY_SIZE(frames);
-	access.stack_end = "broken";
+	record_frames(&stack, frames, ARRAY_SIZE(frames), "broken");
+	access.stack_text = &stack;
 	assert_string_equal(
 		access_line(&out, &access),
 		"{\"type\":\"access\",\"seq\":17,\"insn_seq\":40,"
@@ -197,12 +197,9 @@ static void test_what_is_left_out(void **state)
 					      "cut",	   "how",   "name",
 					      "component", "stack", "stack_end",
 					      "syscall" };
-	struct event_access access = { .seq = 1,
-				       .op = EVENT_READ,
-				       .pid = 1,
-				       .tid = 1,
-				       .size = 1,
-				       .stack_end = "broken" };
+	struct event_access access = {
+		.seq = 1, .op = EVENT_READ, .pid = 1, .tid = 1, .size = 1
+	};
 	_cleanup_(buffer_done) struct buffer out = { 0 };
 	const char *line = access_line(&out, &access);
 
@@ -238,6 +235,7 @@ static void test_other_forms(void **state)
 {
 	static const uint8_t code[20] = { 0x0f, 0xa7, 0xc0 };
 	struct event_access access = an_access(1);
+	_cleanup_(buffer_done) struct buffer stack = { 0 };
 	_cleanup_(buffer_done) struct buffer out = { 0 };
 	const char *line;
 
@@ -247,7 +245,8 @@ static void test_other_forms(void **state)
 	access.how = "step";
 	access.count = 12;
 	access.component.kind = "global";
-	access.frames = (const struct event_frame[]){ { .ip = 1 } };
+	record_frames(&stack, NULL, 0, NULL);
+	access.stack_text = &stack;
 	line = access_line(&out, &access);
 	contains(line, "\"bytes\":\"0fa7c0\"");
 	contains_no(line, "\"insn\":");
@@ -304,13 +303,11 @@ static void test_stack(void **state)
 		{ 0x10, "f", 7, true, "m", "f.c", 12 },
 		{ 0x10, "g", 7, false, "m", "g.c", 0 },
 	};
-	struct event_stack stack = { .id = 3,
-				     .pid = 4,
-				     .frames = frames,
-				     .nframes = 2,
-				     .end = "broken" };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
 	_cleanup_(buffer_done) struct buffer out = { 0 };
+	struct event_stack stack = { .id = 3, .pid = 4, .text = &text };
 
+	record_frames(&text, frames, ARRAY_SIZE(frames), "broken");
 	record_stack(&out, &stack);
 	buffer_char(&out, '\0');
 	assert_string_equal(

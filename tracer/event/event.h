@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/macro.h"
+#include "base/buffer.h"
 
 enum { EVENT_SHOWN = 64, EVENT_FRAMES = 256, EVENT_CLASS = 512 };
 
@@ -72,10 +72,8 @@ struct event_access {
 
 	struct event_component component;
 
-	uint64_t stack; /* the number of its record; 0: none */
-	const struct event_frame *frames; /* NULL: not asked for, or that */
-	unsigned nframes;
-	const char *stack_end; /* "truncated", "broken" or NULL */
+	uint64_t stack;			 /* the number of its record; 0: none */
+	const struct buffer *stack_text; /* of record_frames(), or NULL */
 };
 
 /* A guarded or refused range, for the record "armed". */
@@ -137,9 +135,7 @@ struct event_process {
 struct event_stack {
 	uint64_t id; /* of this log, from 1 on */
 	pid_t pid;
-	const struct event_frame *frames;
-	unsigned nframes;
-	const char *end; /* "truncated", "broken" or NULL */
+	const struct buffer *text; /* of record_frames() */
 };
 
 /* Call stacks that were walked. */

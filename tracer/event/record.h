@@ -37,6 +37,12 @@ struct record_memo {
 void record_memo_done(struct record_memo *memo);
 void record_access(struct buffer *out, const struct event_access *access,
 		   struct record_memo *memo);
+
+/*
+ * The text of a call stack, for a record; @end: why it is not whole, or NULL.
+ */
+void record_frames(struct buffer *out, const struct event_frame *frames,
+		   size_t count, const char *end);
 void record_stack(struct buffer *out, const struct event_stack *stack);
 void record_exec(struct buffer *out, pid_t pid, const char *executable,
 		 const struct timespec *time);

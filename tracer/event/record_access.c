@@ -65,14 +65,17 @@ static void record_frame(struct json *json, const struct event_frame *frame)
 	json_close(json);
 }
 
-static void record_frames(struct json *json, const struct event_frame *frames,
-			  size_t count, const char *end)
+void record_frames(struct buffer *out, const struct event_frame *frames,
+		   size_t count, const char *end)
 {
-	json_array(json, "stack");
+	/* something comes before in every record */
+	struct json json = { .out = out, .comma = true };
+
+	json_array(&json, "stack");
 	for (size_t i = 0; i < count && i < EVENT_FRAMES; i++)
-		record_frame(json, &frames[i]);
-	json_end(json);
-	line_text(json, "stack_end", end);
+		record_frame(&json, &frames[i]);
+	json_end(&json);
+	line_text(&json, "stack_end", end);
 }
 
 void record_stack(struct buffer *out, const struct event_stack *stack)
@@ -82,7 +85,7 @@ void record_stack(struct buffer *out, const struct event_stack *stack)
 	line_open(&json, out, "stack");
 	json_number(&json, "id", stack->id);
 	json_integer(&json, "pid", stack->pid);
-	record_frames(&json, stack->frames, stack->nframes, stack->end);
+	buffer_append(out, stack->text->data, stack->text->size);
 	line_close(&json);
 }
 
@@ -120,9 +123,9 @@ void record_access(struct buffer *out, const struct event_access *access,
 	memo_component(memo, &json, &access->component);
 	if (access->stack)
 		json_number(&json, "stack_id", access->stack);
-	if (access->frames)
-		record_frames(&json, access->frames, access->nframes,
-			      access->stack_end);
+	if (access->stack_text)
+		buffer_append(out, access->stack_text->data,
+			      access->stack_text->size);
 	line_close(&json);
 }
 
