@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * So many stores to "place", 30 frames deep (deep STORES): what a call stack
- * in each event costs.
+ * So many stores to "place", 30 frames deep (deep STORES [calls]): what a call
+ * stack in each event costs.  With "calls" each makes a system call, too.
  */
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { DEPTH = 25 }; /* and main, what calls it, and the inner two */
 
 volatile long place;
+static int calls;
 
 static __attribute__((noinline)) void store(long count)
 {
-	for (long i = 0; i < count; i++)
+	for (long i = 0; i < count; i++) {
 		place = i;
+		if (calls)
+			syscall(SYS_getppid);
+	}
 }
 
 static __attribute__((noinline)) void descend(int depth, long count)
@@ -29,6 +35,7 @@ static __attribute__((noinline)) void descend(int depth, long count)
 
 int main(int argc, char **argv)
 {
+	calls = argc > 2;
 	descend(DEPTH, argc > 1 ? atol(argv[1]) : 1);
 	return 0;
 }
