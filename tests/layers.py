@@ -53,6 +53,7 @@ LIBRARIES = [
     ("libelf", r"(libelf|gelf|nlist)\.h|elfutils/(?!libdw\.h)|libelf/",
      {"tracer/process/elf.c"}),
     ("libdw", r"dwarf\.h|elfutils/libdw\.h", {"tracer/process/lines.c"}),
+    ("liblzma", r"lzma\.h|lzma/", {"tracer/process/minidebug.c"}),
     ("libiberty", r"(.*/)?demangle\.h|libiberty",
      {"tracer/process/demangle.c"}),
     ("oracles of the tests", r"Zydis|cmocka|json-c", set()),

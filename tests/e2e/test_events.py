@@ -3,7 +3,10 @@
 """What the log says of accesses that are known, one by one."""
 
 import ctypes
+import lzma
 import os
+import subprocess
+import tempfile
 import unittest
 
 import harness
@@ -259,6 +262,10 @@ class Where(Case):
         self.assertEqual(0o600, os.stat(path).st_mode & 0o7777)
 
 
+def functions(access):
+    return [f.get("function") for f in access["stack"]]
+
+
 class Stacks(Case):
     def test_recursion(self):
         result, log = self.traced([target("recursion")], "-w", "number", "-k",
@@ -296,6 +303,28 @@ class Stacks(Case):
         for frame in stack:
             self.assertEqual("inlined.c", os.path.basename(frame["file"]))
         self.assertEqual(1, len({f["ip"] for f in stack[:3]}))
+
+    def test_mini_debuginfo(self):
+        """A stripped program that carries its symbols along, packed."""
+        with tempfile.TemporaryDirectory() as work:
+            bare, mini = os.path.join(work, "bare"), os.path.join(work, "mini")
+            subprocess.run(["strip", "-o", bare, target("inlined")],
+                           check=True)
+            log = self.traced([bare], "-w", "map:data", "-k", "--every")[1]
+            self.assertTrue(log.accesses)
+            self.assertNotIn("main", sum(map(functions, log.accesses), []))
+            for argv in (["strip", "--only-keep-debug", "-o", mini,
+                          target("inlined")],
+                         ["objcopy", "--strip-debug", mini]):
+                subprocess.run(argv, check=True)
+            with open(mini, "rb") as file:
+                packed = lzma.compress(file.read())
+            with open(mini, "wb") as file:
+                file.write(packed)
+            subprocess.run(["objcopy", "--add-section",
+                            ".gnu_debugdata=" + mini, bare], check=True)
+            log = self.traced([bare], "-w", "place", "-k")[1]
+        self.assertEqual(["outer", "main"], functions(log.accesses[0])[:2])
 
     def test_each_stack_once(self):
         """What the numbers stand for is what stands in the records."""

@@ -333,3 +333,32 @@ int elf_table_read(struct elf_table *table, int fd)
 	}
 	return r;
 }
+
+int elf_section(int fd, const char *name, size_t max, struct buffer *ret)
+{
+	_cleanup_(elf_endp) Elf *elf = open_elf(fd);
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		return -ENOEXEC;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *called;
+		Elf_Data *data;
+		GElf_Shdr shdr;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS)
+			continue;
+		called = elf_strptr(elf, names, shdr.sh_name);
+		if (!called || strcmp(called, name) != 0)
+			continue;
+		if (shdr.sh_size > max)
+			return -E2BIG;
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf)
+			return -ENOEXEC;
+		buffer_append(ret, data->d_buf, data->d_size);
+		return ret->failed ? -ENOMEM : 0;
+	}
+	return -ENOENT;
+}

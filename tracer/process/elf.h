@@ -8,7 +8,7 @@
  * nothing of libelf stays alive after a call.  Any bytes may be in the file.
  */
 
-#include "base/macro.h"
+#include "base/buffer.h"
 
 enum { ELF_LOADS = 16, ELF_BUILD_ID = 64 };
 
@@ -30,6 +30,13 @@ struct elf_layout {
 
 /* 0, or -ENOEXEC if this is no ELF file of an x86-64 process. */
 int elf_layout(int fd, struct elf_layout *ret) _must_check_;
+
+/*
+ * Append the bytes of the section called @name to @ret.  0; -ENOENT; -E2BIG:
+ * more than @max; -ENOEXEC.
+ */
+int elf_section(int fd, const char *name, size_t max,
+		struct buffer *ret) _must_check_;
 
 struct elf_entry {
 	const char *name; /* mangled, without its version */

@@ -4,6 +4,7 @@
 
 #include "tracer/process/image.h"
 #include "tracer/process/image_open.h"
+#include "tracer/process/minidebug.h"
 
 /* Beyond this a table is read at once, so that its descriptor can go. */
 enum { MAX_LAZY = 256 };
@@ -124,6 +125,15 @@ void images_free(struct images *images)
 	}
 }
 
+/* Of a stripped file the functions that it does not export. */
+static void read_minidebug(struct elf_table *table, int fd)
+{
+	_cleanup_(closep) int mini = minidebug_open(fd);
+
+	if (mini >= 0)
+		(void)!elf_table_read(table, mini);
+}
+
 static void load(struct image *image)
 {
 	_cleanup_(closep) int debug = -1;
@@ -135,6 +145,8 @@ static void load(struct image *image)
 		debug = image_open_debug(image->pid, &image->layout);
 	if (debug >= 0 && elf_table_read(table, debug) == 0)
 		table->symtab = true;
+	if (!table->symtab)
+		read_minidebug(table, image->fd);
 	elf_table_sort(table);
 	if (debug >= 0) {
 		closep(&image->fd);
