@@ -300,6 +300,26 @@ static const char *untraceable(const struct thread *thread)
 	return fd < 0 ? NULL : program_unsuitable(fd);
 }
 
+/* What was known of the memory that is gone. */
+static void forget_program(struct session *session)
+{
+	guard_done(&session->guard);
+	shadow_done(&session->shadow);
+	ranges_clear(&session->pinned);
+	ranges_clear(&session->reclose);
+	session->pins = 0;
+	session->rooms = (struct rooms){ 0 };
+	fault_forget(session);
+	session->rewrites = false;
+	userfault_forget(session);
+	resolver_free(session->resolver);
+	session->resolver = NULL;
+	session->world_remaps = 0;
+	stack_forget(session);
+	jitmap_done(&session->stacks.jitmap);
+	session->sieve.forks = false;
+}
+
 struct verdict session_exec(struct session *session, struct thread *thread)
 {
 	struct process *process = session->process;
@@ -318,20 +338,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 	}
 	release_orphans(session);
 	drop_others(session, thread);
-	guard_done(&session->guard);
-	shadow_done(&session->shadow);
-	ranges_clear(&session->pinned);
-	ranges_clear(&session->reclose);
-	session->pins = 0;
-	session->rooms = (struct rooms){ 0 };
-	fault_forget(session);
-	session->rewrites = false;
-	userfault_forget(session);
-	resolver_free(session->resolver);
-	session->resolver = NULL;
-	session->world_remaps = 0;
-	stack_forget(session);
-	session->sieve.forks = false;
+	forget_program(session);
 	thread_forget(thread);
 
 	r = process_exec(process);

@@ -66,6 +66,18 @@ static struct named_ip *new_named(struct symbols *symbols, uint64_t ip)
 	return named;
 }
 
+static void name_jitted(struct session *session, uint64_t ip,
+			struct named_ip *named)
+{
+	const struct jit_function *function =
+		jitmap_at(&session->stacks.jitmap, session->process->pid, ip);
+
+	if (!function)
+		return;
+	named->function = strdup(function->name);
+	named->addr = function->start;
+}
+
 static struct named_ip *look_up(struct session *session, uint64_t ip)
 {
 	struct symbols *symbols = session->process->symbols;
@@ -80,6 +92,8 @@ static struct named_ip *look_up(struct session *session, uint64_t ip)
 		named->function = readable(symbol.name);
 		named->addr = symbol.addr;
 	}
+	if (!module)
+		name_jitted(session, ip, named);
 	if (session->functions.count >= NAMES_MAX ||
 	    table_put(&session->functions, ip, named) < 0) {
 		free_named(named);

@@ -7,10 +7,15 @@
 /* Of the copy of a stack. */
 enum { COPY_BELOW = 1024 };
 
-void stack_forget(struct session *session)
+static void forget_names(struct session *session)
 {
 	frame_names_forget(session);
 	stack_texts_forget(&session->stacks);
+}
+
+void stack_forget(struct session *session)
+{
+	forget_names(session);
 	session->stacks.known = false;
 }
 
@@ -31,6 +36,7 @@ void stack_done(struct session *session)
 	table_done(&stacks->slots);
 	unwinder_free(stacks->unwinder);
 	free(stacks->copy.bytes);
+	jitmap_done(&stacks->jitmap);
 }
 
 static void add_stats(struct unwinder_stats *to,
@@ -243,6 +249,10 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 
 	if (r == 0)
 		r = update_modules(session);
+	if (session->stacks.jitmap.wanted &&
+	    jitmap_update(&session->stacks.jitmap, session->process->pid,
+			  session_now()))
+		forget_names(session);
 	if (r == 0)
 		r = walk(session, thread, regs, frames, &count);
 	*end = r == UNWINDER_END_TRUNCATED ? "truncated"

@@ -6,6 +6,7 @@
  */
 
 #include "base/table.h"
+#include "tracer/process/jitmap.h"
 #include "unwinder/unwinder.h"
 
 /* Of the stack of a thread that stands still, but for what we store for it. */
@@ -25,6 +26,7 @@ struct stacks {
 	struct table texts; /* hash -> struct stack_text */
 	size_t text_bytes;
 	struct stack_copy copy;
+	struct jitmap jitmap;
 	uint64_t unread;	      /* reads that were spared by the copy */
 	uint64_t ns;		      /* that the walks took, without names */
 	uint64_t mismatches;	      /* of --verify-stacks */

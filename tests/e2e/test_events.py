@@ -326,6 +326,17 @@ class Stacks(Case):
             log = self.traced([bare], "-w", "place", "-k")[1]
         self.assertEqual(["outer", "main"], functions(log.accesses[0])[:2])
 
+    def test_jitted(self):
+        """Code of no file, by the names that its maker wrote for perf."""
+        result, log = self.traced([target("jit")], "-w", "place", "-k",
+                                  "--every")
+        self.assertEqual(0, result.status, text(result.err))
+        self.assertEqual([["Shop.order(int)", "call", "main"],
+                          ["Shop.order(int) v2", "call", "main"]],
+                         [functions(a)[:3] for a in log.accesses[:2]])
+        self.assertEqual([14, 14], [a["stack"][0]["offset"]
+                                    for a in log.accesses[:2]])
+
     def test_each_stack_once(self):
         """What the numbers stand for is what stands in the records."""
         argv, watch = [target("recursion")], ("-w", "number")
