@@ -8,7 +8,8 @@ enum { SCOPES_MAX = 256 };
 
 struct lines {
 	int fd;
-	Dwarf *dwarf;
+	bool begun;
+	Dwarf *dwarf; /* NULL: nothing in it, or not begun */
 };
 
 struct lines *lines_open(int fd)
@@ -20,11 +21,6 @@ struct lines *lines_open(int fd)
 		return NULL;
 	}
 	lines->fd = fd;
-	lines->dwarf = dwarf_begin(fd, DWARF_C_READ);
-	if (!lines->dwarf) {
-		lines_free(lines);
-		return NULL;
-	}
 	return lines;
 }
 
@@ -35,6 +31,15 @@ void lines_free(struct lines *lines)
 	dwarf_end(lines->dwarf);
 	close(lines->fd);
 	free(lines);
+}
+
+/* It unpacks what is compressed: only for who asks. */
+static Dwarf *begin(struct lines *lines)
+{
+	if (!lines->begun)
+		lines->dwarf = dwarf_begin(lines->fd, DWARF_C_READ);
+	lines->begun = true;
+	return lines->dwarf;
 }
 
 /* By the index, or, as some compilers write none, by looking at each. */
@@ -111,7 +116,7 @@ size_t lines_at(struct lines *lines, uint64_t addr, struct line *ret,
 	size_t n = 0;
 	int scope, number = 0;
 
-	if (!find_unit(lines->dwarf, addr, &unit))
+	if (!begin(lines) || !find_unit(lines->dwarf, addr, &unit))
 		return 0;
 	ret[0] = (struct line){ 0 };
 	line = dwarf_getsrc_die(&unit, addr);

@@ -19,7 +19,7 @@ struct line {
 
 struct lines;
 
-/* Takes @fd.  NULL: there is no debug information, or no memory. */
+/* Takes @fd.  NULL: no memory. */
 struct lines *lines_open(int fd);
 void lines_free(struct lines *lines);
 DEFINE_CLEANUP(lines)
