@@ -72,37 +72,28 @@ int log_open(struct log *log, const char *name, const char *id,
 	return 0;
 }
 
-static void note(struct log *log, int r)
-{
-	if (r == 0)
-		return;
-	log->gone = true;
-	log->number = r == -EPIPE ? 0 : r;
-}
-
 void log_flush(struct log *log)
 {
-	struct buffer *buffer = &log->buffer;
+	size_t done = 0;
 
-	if (log->writer && !log->gone)
-		note(log, writer_put(log->writer, buffer));
-	if (log->writer)
-		note(log, writer_wait(log->writer));
-	else if (!log->gone)
-		note(log, write_all(log->fd, buffer->data, buffer->size));
-	buffer_clear(buffer);
+	while (done < log->buffer.size && !log->gone) {
+		ssize_t put = write(log->fd, log->buffer.data + done,
+				    log->buffer.size - done);
+
+		if (put >= 0) {
+			done += (size_t)put;
+		} else if (errno != EINTR && errno != EAGAIN) {
+			log->gone = true;
+			log->number = errno == EPIPE ? 0 : -errno;
+		}
+	}
+	buffer_clear(&log->buffer);
 }
 
 void log_line(struct log *log)
 {
-	if (log->buffer.size < PIECE)
-		return;
-	if (!log->direct && !log->writer)
-		log->writer = writer_start(log->fd);
-	if (!log->writer || log->gone)
+	if (log->buffer.size >= PIECE)
 		log_flush(log);
-	else
-		note(log, writer_put(log->writer, &log->buffer));
 }
 
 void log_settle(struct log *log)
@@ -114,8 +105,6 @@ void log_settle(struct log *log)
 void log_done(struct log *log)
 {
 	log_flush(log);
-	writer_stop(log->writer);
-	log->writer = NULL;
 	if (log->owned)
 		close(log->fd);
 	record_memo_done(&log->memo);

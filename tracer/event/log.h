@@ -12,7 +12,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "tracer/event/record.h"
-#include "tracer/event/writer.h"
 
 struct log {
 	int fd;
@@ -22,7 +21,6 @@ struct log {
 	int number;  /* -errno of that, 0 for EPIPE */
 	struct buffer buffer;
 	struct record_memo memo;
-	struct writer *writer; /* of a file that is long; NULL: not yet */
 
 	bool began;	 /* its header is written */
 	uint64_t seq;	 /* access records in it */
