@@ -87,7 +87,7 @@ static void test_a_remembered_component(void **state)
 		{ "object", "c++", "b", "n", "chunk", "likely", 0x10, 8, 2 },
 		{ "object", "c++", "b", "n", "chunk", "likely", 0, 8, 2 },
 		{ "object", "c++", "b", "n", "chunk", "likely", 0, 0, 2 },
-		{ NULL },
+		{ .kind = NULL },
 		{ "object", "c++", NULL, "n", "chunk", "likely", 0, 0, 2 },
 	};
 	_cleanup_(buffer_done) struct buffer fresh = { 0 }, kept = { 0 };
