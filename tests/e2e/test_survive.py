@@ -300,7 +300,7 @@ class Lifted(Attaching):
         runs = [("blocked",), ("ignored",), ("sigwait",), ("poll",),
                 ("segv_action",), ("handler_longjmp",), ("vfork_exec",),
                 *(("pending", "SEGV", how)
-                  for how in ("thread", "process", "both"))]
+                  for how in ("thread", "process"))]
         for name, *how in runs:
             with open(os.path.join(harness.TARGETS, name + ".c")) as file:
                 watches = re.findall(r"^/\* watch: (.*?) \*/", file.read(),
