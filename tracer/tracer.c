@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "tracer/family.h"
+#include "tracer/fault.h"
 #include "tracer/follow.h"
 #include "tracer/idle.h"
 #include "tracer/jobs.h"
@@ -141,7 +142,8 @@ static void handle(struct session *session, struct thread *thread, bool tries)
 	thread->in_call = false;
 	if (session->reclose.count)
 		session_reclose(session, thread);
-	if (thread->kept && inject_possible(thread))
+	/* Behind a fault on its way the kernel would drop it. */
+	if (thread->kept && inject_possible(thread) && !fault_waits(thread))
 		session_fail(session, kept_return(thread), "kept_return");
 	if (session->overdue && inject_possible(thread))
 		slice_end(session);
