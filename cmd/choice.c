@@ -144,6 +144,21 @@ static int set_depth(struct cli *cli, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_stack_hz(struct cli *cli, const char *argument,
+			struct error *err)
+{
+	struct options *options = &cli->options;
+	int r = value_positive(argument, highest_hz, &options->stack_hz);
+
+	if (r < 0)
+		return error_set(err, r,
+				 "-F %s: HZ is a number above 0, at most %.0f: "
+				 "how many times a second to look at the stack "
+				 "of each thread",
+				 argument, highest_hz);
+	return options->stacks ? 0 : set_stacks(cli, NULL, err);
+}
+
 static int set_output(struct cli *cli, const char *argument, struct error *err)
 {
 	if (cli->output)
@@ -281,6 +296,9 @@ const struct choice choices[] = {
 	  set_stacks },
 	{ "depth", 0, required_argument, BOTH, " N",
 	  "frames of a stack at most (default 64)", set_depth },
+	{ NULL, 'F', required_argument, BOTH, " HZ",
+	  "stacks of all threads, HZ times a second; alone: only",
+	  set_stack_hz },
 	{ "verify-stacks", 0, no_argument, BOTH, "", NULL, set_verify_stacks },
 	{ NULL, 'o', required_argument, BOTH, " FILE",
 	  "write the log there, not to standard output", set_output },

@@ -173,11 +173,26 @@ int session_inject(struct session *session, struct thread *thread,
 	return first_error(r, inject_end(&injection));
 }
 
+/* Nothing is watched: only samples are taken. */
+static int leave_free(struct session *session)
+{
+	if (!session->log->began)
+		report_header(session);
+	session->phase = PHASE_RESTING;
+	session->armed_once = true;
+	if (!session->family->armed_ns)
+		session->family->armed_ns = session_now();
+	return 0;
+}
+
 int session_arm(struct session *session, struct thread *injector)
 {
 	bool first = !session->armed_once;
-	int r = hold(session, HOLD_ARM);
+	int r;
 
+	if (session->unwatching)
+		return leave_free(session);
+	r = hold(session, HOLD_ARM);
 	if (!injector)
 		injector = inject_thread(session->process);
 	if (r == 0 && !injector)

@@ -4,6 +4,7 @@
 
 #include "tracer/family.h"
 #include "tracer/idle.h"
+#include "tracer/process/perf.h"
 
 /* Born, and its parent has not told of it yet. */
 struct orphan {
@@ -37,6 +38,9 @@ int family_new(const struct options *options, bool run, struct family **ret,
 
 	if (!family)
 		return error_set(err, -ENOMEM, "out of memory");
+	r = options->stack_hz > 0 ? perf_allowed(err) : 0;
+	if (r < 0)
+		return r;
 	family->options = options;
 	family->log.fd = -1;
 	family->place.cpu = -1;

@@ -134,7 +134,7 @@ static void expect_many(void)
 
 static void loop(struct family *family)
 {
-	if (family->options->follow)
+	if (family->options->follow || family->options->stack_hz > 0)
 		expect_many();
 	while (!is_done(family)) {
 		struct stop stop;

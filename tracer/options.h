@@ -37,6 +37,7 @@ struct options {
 	bool stack_ids;	    /* -k=id: each stack once */
 	bool stacks;	    /* -k */
 	unsigned depth;	    /* of a stack */
+	double stack_hz;    /* of samples of all threads; 0: none */
 	bool verify_stacks; /* each beside one that nothing is known of */
 
 	uint64_t max_events; /* 0: no limit */

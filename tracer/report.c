@@ -81,6 +81,7 @@ void report_header(struct session *session)
 		.policy = policy_name(session->policy),
 		.hz = session->policy == POLICY_SAMPLE ? session->hz : 0,
 		.stacks = options->stacks,
+		.stack_hz = options->stack_hz,
 		.exit_kill = options->exit_kill,
 		.survives = session->survives ||
 			    (!session->run && !options->exit_kill &&
@@ -312,6 +313,9 @@ void report_summary(struct session *session)
 		.born_unseen = session->watch.born,
 		.unexplained = c->unexplained,
 		.slices = c->slices,
+		.stack_hz = session->options->stack_hz,
+		.samples = c->samples,
+		.unsampled = c->unsampled,
 		.filters = session->process->filters,
 		.wall = (double)(session_now() - session->began_ns) / 1e9,
 		.stopped = (double)session->stopped_ns / 1e9,

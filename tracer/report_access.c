@@ -60,6 +60,18 @@ static struct event_component describe(const struct component *component,
 	};
 }
 
+static void add_stack(struct session *session, const struct thread *thread,
+		      const struct user_regs_struct *regs,
+		      struct event_access *event)
+{
+	struct frame frames[EVENT_FRAMES];
+	const char *end;
+	size_t count = stack_frames(session, thread, regs, frames, &end);
+
+	stack_tell(session, thread->tgid, frames, count, end, &event->stack,
+		   &event->stack_text);
+}
+
 static void write_event(struct session *session, struct thread *thread,
 			const struct effect_report *report,
 			const struct component *component)
@@ -91,8 +103,7 @@ static void write_event(struct session *session, struct thread *thread,
 		event.insn =
 			insn_text(session->names, report->insn, report->ip);
 	if (session->options->stacks && report->regs)
-		stack_tell(session, thread, report->regs, &event.stack,
-			   &event.stack_text);
+		add_stack(session, thread, report->regs, &event);
 	session->counts.events++;
 	session->family->events++;
 	record_access(&session->log->buffer, &event, &session->log->memo);

@@ -33,6 +33,9 @@ static void choose_policy(struct session *session)
 	session->policy = options->policy;
 	if (session->policy == POLICY_DEFAULT)
 		session->policy = session->broad ? POLICY_SAMPLE : POLICY_EVERY;
+	session->unwatching = options->stack_hz > 0 && !options->nwatches;
+	if (session->unwatching)
+		session->policy = POLICY_EVERY;
 	session->hz = options->hz > 0 ? options->hz : DEFAULT_HZ;
 	session->guard.writes_only = options->on == ACCESS_WRITE;
 	session->guard.once = session->policy == POLICY_FIRST;

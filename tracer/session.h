@@ -52,6 +52,7 @@ struct counts {
 	uint64_t faults, performed, run_ahead, stepped, unknown;
 	uint64_t neighbours, kernel;
 	uint64_t lost, own_signals, slices, born, unexplained;
+	uint64_t samples, unsampled;
 };
 
 struct family;
@@ -93,6 +94,8 @@ struct session {
 	struct execute *execute; /* of the family, as ahead and names */
 	struct insn_names *names;
 	struct stacks stacks;
+	uint64_t sample_ns;	/* when sleeping threads are looked at next */
+	bool unwatching;	/* -F alone: nothing is guarded */
 	uint8_t *xstate;	/* of the thread that is served */
 	uint8_t *xstate_before; /* as it was */
 	struct ahead *ahead;
@@ -297,14 +300,22 @@ size_t frame_names(struct session *session, uint64_t ip, bool innermost,
 void frame_names_forget(struct session *session);
 
 /*
- * stack_text.c: the named call stack of @thread: under --stacks=id the number
- * of its record, which is written if it has none; else its text, valid until
- * the next.  Neither is set without memory.
+ * stack_text.c: the names of a call stack in process @pid: under --stacks=id
+ * the number of its record, which is written if it has none; else its text,
+ * valid until the next.  Neither is set without memory.
  */
-void stack_tell(struct session *session, const struct thread *thread,
-		const struct user_regs_struct *regs, uint64_t *id,
+void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
+		size_t count, const char *end, uint64_t *id,
 		const struct buffer **text);
-/* stack.c: its addresses, how many, and why it ends: NULL, "truncated" ... */
+/*
+ * stack.c: the addresses of a stack of @memory, of which nothing is known from
+ * before; else as stack_frames().
+ */
+size_t stack_frames_past(struct session *session,
+			 const struct user_regs_struct *regs,
+			 const struct memory *memory,
+			 struct frame frames[EVENT_FRAMES], const char **end);
+/* The addresses, how many, and why it ends: NULL, "truncated" ... */
 size_t stack_frames(struct session *session, const struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct frame frames[EVENT_FRAMES], const char **end);

@@ -178,7 +178,7 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	struct user_regs_struct regs;
 	int r;
 
-	if (!all->known || session_is_over(session))
+	if ((!all->known && !session->unwatching) || session_is_over(session))
 		return verdict;
 	if (signal == SIGSEGV) {
 		r = survive_deliver(session, thread);

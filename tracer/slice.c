@@ -15,6 +15,10 @@ unsigned slice_tick_ms(const struct session *session)
 	double period =
 		session->policy == POLICY_SAMPLE ? 1000 / session->hz : 20;
 
+	/* twice as often as needed for these, that none comes late */
+	if (session->options->stack_hz > 0 &&
+	    period > 1000 / session->options->stack_hz)
+		period = 1000 / session->options->stack_hz;
 	return period < 5 ? 1 : period < 20 ? (unsigned)period / 2 : 10;
 }
 
@@ -117,6 +121,8 @@ void slice_tick(struct session *session)
 	/* An exec'ed program is armed at its entry point. */
 	if (session->phase == PHASE_STARTING &&
 	    (session->run || session->entry))
+		return;
+	if (session->unwatching && session->armed_once)
 		return;
 	/* Nobody stood still in whom the first arming could be done. */
 	if (!session->armed_once && session->policy != POLICY_SAMPLE)

@@ -138,15 +138,15 @@ static struct slots *slots_of(struct session *session,
 }
 
 static void verify(struct session *session, const struct user_regs_struct *regs,
-		   size_t max, const struct frame *warm, size_t count, int end)
+		   const struct memory *memory, size_t max,
+		   const struct frame *warm, size_t count, int end)
 {
-	struct memory memory = session_memory(session);
 	struct stacks *stacks = &session->stacks;
 	struct frame cold[EVENT_FRAMES];
 	size_t n;
 	bool same;
 
-	same = unwinder_walk(stacks->unwinder, regs, &memory, cold, max, &n) ==
+	same = unwinder_walk(stacks->unwinder, regs, memory, cold, max, &n) ==
 		       end &&
 	       n == count;
 	for (size_t i = 0; same && i < n; i++)
@@ -219,32 +219,25 @@ static int read_stack(void *context, uint64_t addr, void *buffer, size_t size)
 	return 0;
 }
 
-static int walk(struct session *session, const struct thread *thread,
+static int walk(struct session *session, struct slots *slots,
 		const struct user_regs_struct *regs,
-		struct frame frames[EVENT_FRAMES], size_t *count)
+		const struct memory *memory, struct frame frames[EVENT_FRAMES],
+		size_t *count)
 {
 	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
-	struct memory memory = { .context = session, .read = read_stack };
 	uint64_t begin = session_now();
 	size_t fresh;
 	int r;
 
 	session->stacks.copy.sp = regs->rsp;
-	r = unwinder_walk_warm(session->stacks.unwinder,
-			       slots_of(session, thread), regs, &memory, frames,
-			       max, count, &fresh);
-
+	r = unwinder_walk_warm(session->stacks.unwinder, slots, regs, memory,
+			       frames, max, count, &fresh);
 	session->stacks.ns += session_now() - begin;
-	if (session->options->verify_stacks)
-		verify(session, regs, max, frames, *count, r);
 	return r;
 }
 
-size_t stack_frames(struct session *session, const struct thread *thread,
-		    const struct user_regs_struct *regs,
-		    struct frame frames[EVENT_FRAMES], const char **end)
+static int prepare(struct session *session)
 {
-	size_t count = 0;
 	int r = process_remap(session->process);
 
 	if (r == 0)
@@ -253,10 +246,47 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 	    jitmap_update(&session->stacks.jitmap, session->process->pid,
 			  session_now()))
 		forget_names(session);
-	if (r == 0)
-		r = walk(session, thread, regs, frames, &count);
+	return r;
+}
+
+static size_t frames_of(struct session *session, struct slots *slots,
+			const struct user_regs_struct *regs,
+			const struct memory *memory, const struct memory *all,
+			struct frame frames[EVENT_FRAMES], const char **end)
+{
+	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
+	size_t count = 0;
+	int r = walk(session, slots, regs, memory, frames, &count);
+
+	if (session->options->verify_stacks)
+		verify(session, regs, all, max, frames, count, r);
 	*end = r == UNWINDER_END_TRUNCATED ? "truncated"
 	       : r == UNWINDER_END_BOTTOM  ? NULL
 					   : "broken";
 	return count;
+}
+
+size_t stack_frames(struct session *session, const struct thread *thread,
+		    const struct user_regs_struct *regs,
+		    struct frame frames[EVENT_FRAMES], const char **end)
+{
+	struct memory memory = { .context = session, .read = read_stack };
+	struct memory all = session_memory(session);
+
+	*end = "broken";
+	if (prepare(session) < 0)
+		return 0;
+	return frames_of(session, slots_of(session, thread), regs, &memory,
+			 &all, frames, end);
+}
+
+size_t stack_frames_past(struct session *session,
+			 const struct user_regs_struct *regs,
+			 const struct memory *memory,
+			 struct frame frames[EVENT_FRAMES], const char **end)
+{
+	*end = "broken";
+	if (prepare(session) < 0)
+		return 0;
+	return frames_of(session, NULL, regs, memory, memory, frames, end);
 }

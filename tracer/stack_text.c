@@ -99,12 +99,9 @@ static struct stack_text *new_text(struct session *session, uint64_t hash,
 }
 
 static struct stack_text *find_text(struct session *session,
-				    const struct thread *thread,
-				    const struct user_regs_struct *regs)
+				    const struct frame *frames, size_t count,
+				    const char *end)
 {
-	struct frame frames[EVENT_FRAMES];
-	const char *end;
-	size_t count = stack_frames(session, thread, regs, frames, &end);
 	uint64_t hash = hash_of(frames, count);
 	struct stack_text *text = table_get(&session->stacks.texts, hash);
 
@@ -113,12 +110,12 @@ static struct stack_text *find_text(struct session *session,
 	return new_text(session, hash, frames, count, end);
 }
 
-static void write_stack(struct session *session, const struct thread *thread,
+static void write_stack(struct session *session, pid_t pid,
 			struct stack_text *text)
 {
 	struct event_stack stack = {
 		.id = ++session->log->stacks,
-		.pid = thread->tgid,
+		.pid = pid,
 		.text = &text->text,
 	};
 
@@ -127,11 +124,11 @@ static void write_stack(struct session *session, const struct thread *thread,
 	log_line(session->log);
 }
 
-void stack_tell(struct session *session, const struct thread *thread,
-		const struct user_regs_struct *regs, uint64_t *id,
+void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
+		size_t count, const char *end, uint64_t *id,
 		const struct buffer **ret)
 {
-	struct stack_text *text = find_text(session, thread, regs);
+	struct stack_text *text = find_text(session, frames, count, end);
 
 	if (!text)
 		return;
@@ -140,6 +137,6 @@ void stack_tell(struct session *session, const struct thread *thread,
 		return;
 	}
 	if (!text->id)
-		write_stack(session, thread, text);
+		write_stack(session, pid, text);
 	*id = text->id;
 }

@@ -183,6 +183,8 @@ void tally_merge(struct session *to, const struct session *from)
 	c->lost += more->lost;
 	c->own_signals += more->own_signals;
 	c->slices += more->slices;
+	c->samples += more->samples;
+	c->unsampled += more->unsampled;
 	c->unexplained += more->unexplained;
 	to->watch.born += from->watch.born;
 	to->guard.refused += from->guard.refused;

@@ -8,6 +8,7 @@
 #include "tracer/jobs.h"
 #include "tracer/lift.h"
 #include "tracer/process/kept.h"
+#include "tracer/sample.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
 
@@ -35,7 +36,7 @@ static struct verdict leave(struct session *session, struct thread *thread)
 {
 	int r;
 
-	if (session->process->filters)
+	if (session->process->filters || (session->unwatching && session->run))
 		return idle_thread(session, thread);
 	r = leave_thread(session, thread);
 	if (r == -ESRCH || r == LEAVE_LATER)
@@ -208,6 +209,35 @@ void session_handle(struct session *session, const struct stop *stop)
 	log_settle(session->log);
 }
 
+static struct thread *one_that_runs(const struct session *session)
+{
+	table_for_each(&session->process->threads, s)
+	{
+		struct thread *thread = s->value;
+
+		if (thread->state == THREAD_RUNNING)
+			return thread;
+	}
+	return NULL;
+}
+
+/*
+ * Nothing was changed in it.  To be detached who runs would have to be
+ * stopped, which a call can tell: our own end lets them go unseen.  clsrun
+ * stays.
+ */
+static void leave_unseen(struct session *session)
+{
+	struct thread *thread;
+
+	session->phase = PHASE_DRAINING;
+	while (!session->run && (thread = one_that_runs(session))) {
+		stack_drop(session, thread);
+		process_remove(session->process, thread);
+	}
+	session_serve(session);
+}
+
 enum { LEAVE_TRIES = 100 };
 
 void session_finish(struct session *session, const char *why)
@@ -216,6 +246,11 @@ void session_finish(struct session *session, const char *why)
 
 	if (session->newborn)
 		return; /* its first stop comes soon */
+	if (session->unwatching && !session->failure) {
+		session->end = why;
+		leave_unseen(session);
+		return;
+	}
 	r = leave_prepare(session);
 
 	/* Nobody who could do it stands still, or it died: next tick.  What
@@ -247,5 +282,6 @@ void session_tick(struct session *session)
 	if (session->parked)
 		session_serve(session);
 	session->stopped_ns += session_now() - start;
+	sample_tick(session);
 	log_flush(session->log);
 }

@@ -184,6 +184,19 @@ class Attach(Bad):
                              text(result.err))
             self.assertRegex(text(result.err), r"user|uid|root")
 
+    @unittest.skipUnless(is_root, "needs another user")
+    def test_samples_not_permitted(self):
+        with open("/proc/sys/kernel/perf_event_paranoid",
+                  encoding="ascii") as file:
+            if int(file.read()) < 2:
+                self.skipTest("everybody may use perf_event_open(2) here")
+        result = run([*NOBODY, CLSRUN, "-F", "99", "--", "true"])
+        if b"setpriv" in result.err:
+            self.skipTest("another user cannot reach the build directory")
+        self.assertEqual(FAILED, result.status, text(result.err))
+        self.assertEqual(1, len(result.err.splitlines()), text(result.err))
+        self.assertIn(b"perf_event_paranoid", result.err)
+
     def test_only_other_threads_live(self):
         with running([sys.executable, "-c", LEADERLESS]) as process:
             self.assertEqual(b"ready\n", process.stdout.readline())

@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch: map:heap */
-/* options: --sample=50 */
 /*
- * Sixteen threads, most of which sleep most of the time, touch memory that is
- * closed and opened all the time: at the end of a slice several have a fault
- * that is not told yet.
+ * Threads that sleep, each at another depth, and one that works: whose stacks
+ * are asked for by the clock.  Ends when its standard input does.
  */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "tests/targets/target.h"
 
-enum { THREADS = 16, PAGES = 16, PAGE_LONGS = 512, ROUNDS = 100 };
+enum { SLEEPERS = 10 };
 
-static volatile long *box;
+static volatile long done;
 
-static void *work(void *argument)
+static void *descend(void *left)
 {
-	long me = (intptr_t)argument;
+	volatile intptr_t depth = (intptr_t)left;
 
-	for (int round = 0; round < ROUNDS; round++) {
-		for (int i = 0; i < PAGES; i++)
-			box[i * PAGE_LONGS + me]++;
-		if (me % 4)
-			usleep(2000);
-		else
-			for (volatile int i = 0; i < 20000; i++)
-				;
-	}
-	return NULL;
+	if (depth == 0)
+		pause();
+	else
+		descend((void *)(depth - 1)); /* no tail call */
+	return (void *)depth;
+}
+
+static __attribute__((noinline)) void work(long rounds)
+{
+	for (long i = 0; i < rounds; i++)
+		done += i;
+}
+
+static void *worker(void *unused)
+{
+	for (;;)
+		work(100000);
+	return unused;
 }
 
 int main(void)
 {
-	pthread_t threads[THREADS];
-	long right = 0;
+	pthread_t thread;
+	char byte;
 
-	box = calloc(PAGES * PAGE_LONGS, sizeof(*box));
-	expect(box);
-	for (intptr_t i = 0; i < THREADS; i++)
-		expect(!pthread_create(&threads[i], NULL, work, (void *)i));
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	for (int i = 0; i < PAGES; i++)
-		for (int me = 0; me < THREADS; me++)
-			right += box[i * PAGE_LONGS + me] == ROUNDS;
-	printf("%ld of %d\n", right, PAGES * THREADS);
-	return 0;
+	for (intptr_t i = 0; i < SLEEPERS; i++)
+		expect(pthread_create(&thread, NULL, descend, (void *)i) == 0);
+	expect(pthread_create(&thread, NULL, worker, NULL) == 0);
+	printf("ready\n");
+	fflush(stdout);
+	return read(0, &byte, 1) < 0;
 }

@@ -94,6 +94,19 @@ static void test_verify_stacks(void **state)
 	assert_false(cli.options.stack_ids);
 }
 
+static void test_samples(void **state)
+{
+	_cleanup_(cli_done) struct cli cli = { 0 };
+
+	assert_int_equal(
+		parse(&cli, CLI_RUN, LINE("clsrun", "-F", "99", "x"), NULL), 0);
+	assert_true(cli.options.stack_hz == 99);
+	assert_true(cli.options.stacks);
+	assert_int_not_equal(
+		parse(&cli, CLI_RUN, LINE("clsrun", "-F", "1001", "x"), NULL),
+		0);
+}
+
 static void test_stacks_once(void **state)
 {
 	_cleanup_(cli_done) struct cli cli = { 0 };
@@ -395,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_verify_stacks),
+		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_stacks_once),
 		cmocka_unit_test(test_no_run_ahead),
 		cmocka_unit_test(test_no_syscalls),

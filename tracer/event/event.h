@@ -76,6 +76,16 @@ struct event_access {
 	const struct buffer *stack_text; /* of record_frames(), or NULL */
 };
 
+/* A thread at some moment. */
+struct event_sample {
+	struct timespec time;
+	pid_t pid, tid;
+	const char *comm;
+	const char *state; /* running, or sleeping: in a system call */
+	uint64_t stack;	   /* as in the access */
+	const struct buffer *stack_text;
+};
+
 /* A guarded or refused range, for the record "armed". */
 struct event_range {
 	const char *watch; /* the user's text; NULL: the default watch */
@@ -109,6 +119,7 @@ struct event_header {
 	const char *on;		    /* read write all */
 	const char *policy;	    /* every first sample */
 	double hz;		    /* of sample; else 0 */
+	double stack_hz;	    /* of -F; 0: none */
 	bool stacks;
 	bool exit_kill;	      /* the target dies with the tracer */
 	bool survives;	      /* it lives on unharmed if the tracer is killed */
@@ -161,6 +172,9 @@ struct event_summary {
 	uint64_t born_unseen; /* objects found only by a later scan */
 	uint64_t unexplained; /* records of that type */
 	uint64_t slices;      /* of --sample */
+	double stack_hz;      /* of -F; 0: none */
+	uint64_t samples;     /* records of that type */
+	uint64_t unsampled;   /* that a thread was not looked at */
 	unsigned filters;     /* of seccomp, put into the target */
 	/* system calls that ran with guarded pages open, by reason */
 	const struct event_count *unseen;

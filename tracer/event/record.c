@@ -14,6 +14,8 @@ static void record_options(struct json *json, const struct event_header *header)
 	if (header->hz > 0)
 		json_real(json, "hz", header->hz);
 	json_bool(json, "stacks", header->stacks);
+	if (header->stack_hz > 0)
+		json_real(json, "stack_hz", header->stack_hz);
 	json_bool(json, "exit_kill", header->exit_kill);
 	json_bool(json, "survives", header->survives);
 	line_text(json, "syscalls", header->syscalls);

@@ -89,6 +89,30 @@ void record_stack(struct buffer *out, const struct event_stack *stack)
 	line_close(&json);
 }
 
+/* The number of its record, or itself. */
+static void record_stack_of(struct json *json, uint64_t id,
+			    const struct buffer *text)
+{
+	if (id)
+		json_number(json, "stack_id", id);
+	if (text)
+		buffer_append(json->out, text->data, text->size);
+}
+
+void record_sample(struct buffer *out, const struct event_sample *sample)
+{
+	struct json json;
+
+	line_open(&json, out, "sample");
+	json_time(&json, "time", &sample->time);
+	json_integer(&json, "pid", sample->pid);
+	json_integer(&json, "tid", sample->tid);
+	line_text(&json, "comm", sample->comm);
+	json_word(&json, "state", sample->state);
+	record_stack_of(&json, sample->stack, sample->stack_text);
+	line_close(&json);
+}
+
 static const char *op_name(enum event_op op)
 {
 	switch (op) {
@@ -121,11 +145,7 @@ void record_access(struct buffer *out, const struct event_access *access,
 	record_values(&json, access);
 	record_by(&json, access);
 	memo_component(memo, &json, &access->component);
-	if (access->stack)
-		json_number(&json, "stack_id", access->stack);
-	if (access->stack_text)
-		buffer_append(out, access->stack_text->data,
-			      access->stack_text->size);
+	record_stack_of(&json, access->stack, access->stack_text);
 	line_close(&json);
 }
 

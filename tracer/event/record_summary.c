@@ -120,6 +120,10 @@ void record_summary(struct buffer *out, const struct event_summary *summary)
 	json_number(&json, "born_unseen", summary->born_unseen);
 	json_number(&json, "unexplained", summary->unexplained);
 	json_number(&json, "slices", summary->slices);
+	if (summary->stack_hz > 0) {
+		json_number(&json, "samples", summary->samples);
+		json_number(&json, "unsampled", summary->unsampled);
+	}
 	json_number(&json, "filters", summary->filters);
 	record_unseen(&json, summary);
 	record_classes(&json, summary);

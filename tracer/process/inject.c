@@ -7,6 +7,7 @@
 #include "tracer/process/inject.h"
 #include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/perf.h"
 #include "tracer/process/rseq.h"
 
 /* What the kernel puts in rax of a call that it will restart. */
@@ -162,6 +163,7 @@ int inject_begin(struct injection *injection, struct thread *thread)
 
 	/* Its registers must be those that it will go on with. */
 	landing_end(thread);
+	perf_pause(thread->perf, true);
 	/*
 	 * The kernel breaks a sequence off when the thread goes on, but in our
 	 * code it would find that the sequence was left.
@@ -321,6 +323,7 @@ int inject_end(struct injection *injection)
 	bool left = injection->used && !injection->at_entry;
 	int r = 0;
 
+	perf_pause(thread->perf, false);
 	if (thread->stop.kind == STOP_EXEC && !injection->at_exec)
 		return 0; /* another program */
 	if (injection->used && injection->at_entry)

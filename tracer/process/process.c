@@ -4,6 +4,7 @@
 
 #include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/perf.h"
 #include "tracer/process/process.h"
 
 int process_new(pid_t pid, struct process **ret)
@@ -32,6 +33,7 @@ void thread_free(struct thread *thread)
 {
 	landing_free(thread);
 	free(thread->kept);
+	perf_free(thread->perf);
 	free(thread);
 }
 

@@ -45,6 +45,7 @@ struct landing;	    /* a register that it loads itself: landing.h */
 struct inflight;    /* a system call whose buffers we moved: guard's */
 struct kept;	    /* signals that are to be queued again: kept.h */
 struct interrupted; /* and what one touched that was broken off */
+struct perf;	    /* samples of where it is: perf.h */
 
 struct thread {
 	pid_t tid;
@@ -55,6 +56,7 @@ struct thread {
 
 	bool in_call;	  /* runs inside a call at whose exit it will stop */
 	bool call_stays;  /* pages may be closed while it is in that call */
+	bool perf_failed; /* it could not be made */
 	bool vforking;	  /* waits in the kernel for its vfork child */
 	bool grouped;	  /* was in a group stop: EINTR is the kernel's own */
 	bool regroup;	  /* left its group stop on our behalf */
@@ -72,6 +74,7 @@ struct thread {
 	struct inflight *call;
 	struct interrupted *interrupted;
 	struct kept *kept;
+	struct perf *perf;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
 	bool call_hidden;	/* --no-syscalls counted it */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/process/landing.h"
+#include "tracer/process/perf.h"
 #include "tracer/process/process.h"
 #include "tracer/process/status.h"
 
@@ -43,6 +44,10 @@ void thread_forget(struct thread *thread)
 	thread->fs_base = thread->clear_tid = 0;
 	thread->altstack = thread->altstack_size = 0;
 	thread->rseq_known = false;
+	/* That of the thread that exec'ed is another one's. */
+	perf_free(thread->perf);
+	thread->perf = NULL;
+	thread->perf_failed = false;
 }
 
 pid_t thread_inner(struct thread *thread)

@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""-F: the stacks of all threads, by the clock."""
+
+import collections
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import harness
+import servers
+from harness import CLSATTACH, Case, running, target
+
+HZ = 50
+MOST = 1000
+WRITER = """
+import os, sys
+block = bytes(1 << 20)
+sizes = []
+os.write(1, b"ready\\n")
+try:
+    while True:
+        sizes.append(os.write(1, block))
+except BrokenPipeError:
+    pass
+# the one before: its reader was gone
+short = [size for size in sizes[:-1] if size != len(block)]
+sys.stderr.write("%d short\\n" % len(short))
+"""
+
+
+def own(frames):
+    """Function and line of the frames of our target."""
+    return [(f.get("function"), f.get("line")) for f in frames
+            if os.path.basename(f.get("file", "")) == "sampled.c"]
+
+
+def by_gdb(pid):
+    """The same of each sleeping thread, as gdb tells it."""
+    out = subprocess.run(
+        ["gdb", "-nx", "-batch", "-p", str(pid), "-ex",
+         "thread apply all bt"], stdout=subprocess.PIPE, check=True,
+        stderr=subprocess.DEVNULL, timeout=harness.TIMEOUT).stdout.decode()
+    stacks = {}
+    for part in out.split("\nThread ")[1:]:
+        tid = int(re.search(r"LWP (\d+)", part).group(1))
+        stacks[tid] = [(name, int(line)) for name, line in re.findall(
+            r"^#\d+ +(?:0x\w+ in )?(\w+) \(.*\) at \S*sampled\.c:(\d+)",
+            part, re.MULTILINE)]
+    return stacks
+
+
+def count_in(path):
+    if not os.path.exists(path):
+        return 0
+    with open(path, "rb") as file:
+        return file.read().count(b'"type":"sample"')
+
+
+class Samples(Case):
+    def sampled(self, *options, most=MOST):
+        """The log of that many samples, and what gdb makes of the stacks."""
+        path = self.new_log()
+        with running([target("sampled")]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            with running([CLSATTACH, "-F", str(HZ), "-o", path, *options, "-p",
+                          str(process.pid)]) as tracer:
+                servers.wait_for("samples", 60, lambda: tracer.poll() is not None
+                                 or count_in(path) >= most)
+                tracer.send_signal(signal.SIGINT)
+                err = tracer.communicate(b"", harness.TIMEOUT)[1]
+                self.assertEqual(0, tracer.returncode, err)
+            self.gdb = by_gdb(process.pid)
+            process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual(0, process.returncode)
+        log = self.read_log(path)
+        samples = log.of("sample")
+        self.assertEqual(len(samples), log.summary["samples"])
+        return log, samples
+
+    def test_all_threads(self):
+        """Each is met about as often as was asked for, and stays alive."""
+        log, samples = self.sampled()
+        self.assertEqual([], log.accesses)
+        counts = collections.Counter(s["tid"] for s in samples)
+        self.assertEqual(12, len(counts))
+        self.assertGreater(min(counts.values()), 5)
+        passed = float(samples[-1]["time"]) - float(samples[0]["time"])
+        self.assertLess(max(counts.values()), HZ * passed * 1.2 + 2)
+        running_ones = [s for s in samples if s["state"] == "running"]
+        self.assertTrue(running_ones)
+        for sample in running_ones:
+            names = [f.get("function") for f in sample["stack"]]
+            self.assertIn("worker", names)
+
+    def test_the_same_as_gdb(self):
+        """Fifty stacks, function by function and line by line."""
+        samples = self.sampled("--verify-stacks")[1]
+        sleeping = [s for s in samples if s["state"] == "sleeping"
+                    and "descend" in str(s["stack"])][:50]
+        self.assertEqual(50, len(sleeping))
+        self.assertGreater(len({len(s["stack"]) for s in sleeping}), 5)
+        for sample in sleeping:
+            self.assertEqual(self.gdb[sample["tid"]], own(sample["stack"]))
+
+    def test_a_write_is_whole(self):
+        """One that copies a megabyte into a pipe is never cut short."""
+        with running([sys.executable, "-S", "-c", WRITER]) as process:
+            out = process.stdout.fileno()
+            self.assertEqual(b"ready\n", os.read(out, 6))
+            path = self.new_log()
+            with running([CLSATTACH, "-F", "1000", "-o", path, "-p",
+                          str(process.pid)]) as tracer:
+                while count_in(path) < MOST:
+                    os.read(out, 1 << 16)
+                tracer.send_signal(signal.SIGINT)
+                while tracer.poll() is None:
+                    os.read(out, 1 << 16)
+                self.assertEqual(0, tracer.returncode)
+            for _ in range(100):
+                os.read(out, 1 << 16)
+            process.stdout.close()
+            self.assertEqual(b"0 short\n", process.stderr.read())
+        self.read_log(path)
+
+    def test_beside_a_watch(self):
+        """Accesses and samples in one log, each stack once."""
+        log, samples = self.sampled("-w", "done", "--stacks=id",
+                                    "--max-events", "100000")
+        self.assertTrue(log.accesses)
+        known = {s["id"] for s in log.of("stack")}
+        for record in samples + log.accesses:
+            self.assertIn(record["stack_id"], known)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * perf - where a thread is, as perf_event_open(2) tells: without a stop
+ *
+ * Two software events for each thread; neither needs a PMU.  By the clock, one
+ * that runs leaves its registers and the top of its stack in a ring.  At each
+ * switch to another thread it leaves the registers with which it sleeps then.
+ * A thread that is interrupted instead could tell: a write(2) that is copying
+ * returns early.
+ */
+
+#include <sys/user.h>
+#include <time.h>
+
+#include "base/error.h"
+
+enum {
+	PERF_STACK = 32 << 10, /* bytes of a stack that are kept at most */
+	PERF_ROOM = 4 * PERF_STACK,
+};
+
+struct perf;
+
+struct perf_sample {
+	struct timespec time;	      /* CLOCK_REALTIME */
+	struct user_regs_struct regs; /* rip and the general ones */
+	const char *stack; /* from rsp up; valid until the next call */
+	size_t size;	   /* of it, in bytes */
+};
+
+/*
+ * Is this allowed at all?  0; -EACCES, -EPERM, -ENOSYS ... with what helps in
+ * @err.
+ */
+int perf_allowed(struct error *err) _must_check_;
+
+/*
+ * Watch @tid, @hz times in each second that it runs.  @room: bytes for its
+ * samples, a power of two, PERF_ROOM at least.  0 or -errno.
+ */
+int perf_new(pid_t tid, double hz, size_t room, struct perf **ret) _must_check_;
+void perf_free(struct perf *perf);
+
+/* The next sample of the clock.  1; 0: there is none. */
+int perf_next(struct perf *perf, struct perf_sample *ret) _must_check_;
+
+/* Not while it works for us.  On again: the next period begins. */
+void perf_pause(struct perf *perf, bool pause);
+
+/* Samples for which the ring had no room, since this was asked last. */
+uint64_t perf_lost(struct perf *perf);
+
+/* Has it mapped code since this was asked last?  perf_next() sees that. */
+bool perf_mapped(struct perf *perf);
+
+/*
+ * The registers, as in a sample, with which it was switched away from last.
+ * *@turn differs for each time.  0; -ENODATA: it was not.
+ */
+int perf_switched(const struct perf *perf, struct user_regs_struct *ret,
+		  uint64_t *turn) _must_check_;

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "tracer/ahead.h"
+#include "tracer/event/record.h"
+#include "tracer/process/perf.h"
+#include "tracer/process/ptrace.h"
+#include "tracer/sample.h"
+
+/*
+ * Calls that go on as if nothing had been after an interrupt; others may have
+ * moved a part of their data, which they return then.
+ */
+static const short goes_on[] = {
+	SYS_poll,   SYS_select,		 SYS_pause,  SYS_nanosleep,
+	SYS_wait4,  SYS_rt_sigsuspend,	 SYS_futex,  SYS_restart_syscall,
+	SYS_waitid, SYS_clock_nanosleep, SYS_ppoll,  SYS_pselect6,
+	SYS_read,   SYS_epoll_wait,	 SYS_accept, SYS_accept4,
+	SYS_flock,  SYS_epoll_pwait,
+};
+
+/* Where a thread sleeps. */
+struct sleep {
+	long call; /* its number; -1: in none */
+	uint64_t sp, ip;
+};
+
+static bool sleeps(const struct thread *thread, struct sleep *ret)
+{
+	char path[64], line[256], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", thread->tgid,
+		 thread->tid);
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+	ret->call = strtol(line, &at, 10);
+	if (at == line)
+		return false; /* "running" */
+	at = strrchr(line, ' ');
+	if (!at)
+		return false;
+	ret->ip = strtoull(at, NULL, 16);
+	*at = '\0';
+	at = strrchr(line, ' ');
+	if (!at)
+		return false;
+	ret->sp = strtoull(at, NULL, 16);
+	return true;
+}
+
+static bool may_be_interrupted(const struct thread *thread)
+{
+	struct sleep sleep;
+
+	if (!sleeps(thread, &sleep))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(goes_on); i++)
+		if (sleep.call == goes_on[i])
+			return true;
+	return false;
+}
+
+/*
+ * The kernel's memory for it cannot be swapped.  Where there is enough, a
+ * third of a second at 99 Hz: so long it may take to read about a library.
+ */
+static size_t room(const struct session *session)
+{
+	size_t threads = session->process->threads.count;
+
+	return threads <= 16 ? 8 * PERF_ROOM : PERF_ROOM;
+}
+
+/*
+ * What slept before we came left no registers: once, it is made to go to
+ * sleep anew.
+ */
+static void begin(struct session *session, struct thread *thread)
+{
+	double hz = session->options->stack_hz;
+
+	if (thread->perf || thread->perf_failed)
+		return;
+	thread->perf_failed =
+		perf_new(thread->tid, hz, room(session), &thread->perf) < 0;
+	if (thread->perf && may_be_interrupted(thread))
+		trace_interrupt(thread->tid);
+}
+
+static void write_sample(struct session *session, struct thread *thread,
+			 struct event_sample *event, const struct frame *frames,
+			 size_t count, const char *end)
+{
+	if (session->log->gone || session->log->number)
+		return;
+	if (!session->log->began)
+		report_header(session);
+	event->pid = thread->tgid;
+	event->tid = thread->tid;
+	event->comm = thread_comm(thread);
+	stack_tell(session, thread->tgid, frames, count, end, &event->stack,
+		   &event->stack_text);
+	record_sample(&session->log->buffer, event);
+	log_line(session->log);
+	session->counts.samples++;
+}
+
+/* The memory of a thread as it was: of its stack what the sample has. */
+struct past {
+	struct session *session;
+	const struct perf_sample *sample;
+};
+
+/* Does it stay as it is, so that it can be read later? */
+static bool is_constant(const struct session *session, uint64_t addr)
+{
+	const struct mapping *m = maps_find(session->process->maps, addr);
+
+	return m && (m->prot & PROT_EXEC || !(m->prot & PROT_WRITE));
+}
+
+/* Nothing is known of what is below the stack pointer: zeros. */
+static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
+{
+	const struct past *past = context;
+	const struct perf_sample *sample = past->sample;
+	struct memory memory = session_memory(past->session);
+	uint64_t sp = sample->regs.rsp;
+	size_t below = addr < sp ? (size_t)min_u64(sp - addr, size) : 0;
+
+	if (addr - sp > sample->size && sp - addr > PAGE)
+		return is_constant(past->session, addr)
+			       ? memory_read(&memory, addr, buffer, size)
+			       : -EFAULT;
+	addr += below;
+	if (size > below && size - below > sample->size - (addr - sp))
+		return -EFAULT;
+	memset(buffer, 0, below);
+	memcpy((char *)buffer + below, sample->stack + (addr - sp),
+	       size - below);
+	return 0;
+}
+
+static void note_map(struct session *session, struct thread *thread,
+		     uint64_t ip)
+{
+	if (perf_mapped(thread->perf) || !session->process->maps ||
+	    !maps_find(session->process->maps, ip))
+		session->process->maps_stale = true;
+}
+
+static bool is_ours(const struct session *session, uint64_t ip)
+{
+	const struct scratch *scratch = &session->process->scratch;
+
+	return ip - scratch->start < scratch->size;
+}
+
+static void take_running(struct session *session, struct thread *thread,
+			 const struct perf_sample *sample)
+{
+	struct past past = { session, sample };
+	struct memory memory = { .context = &past, .read = read_past };
+	struct event_sample event = { .time = sample->time,
+				      .state = "running" };
+	struct frame frames[EVENT_FRAMES];
+	const char *end;
+	size_t count;
+
+	if (is_ours(session, sample->regs.rip)) {
+		session->counts.unsampled++;
+		return;
+	}
+	note_map(session, thread, sample->regs.rip);
+	count = stack_frames_past(session, &sample->regs, &memory, frames,
+				  &end);
+	/* Of a deep stack the rest was not kept. */
+	if (end && sample->size == PERF_STACK)
+		end = "truncated";
+	write_sample(session, thread, &event, frames, count, end);
+}
+
+/* It has slept all the while, if it is there yet and was never woken. */
+static bool is_still_there(const struct thread *thread,
+			   const struct sleep *sleep, uint64_t turn)
+{
+	struct user_regs_struct regs;
+	struct sleep now;
+	uint64_t again;
+
+	return sleeps(thread, &now) && now.sp == sleep->sp &&
+	       now.ip == sleep->ip &&
+	       perf_switched(thread->perf, &regs, &again) == 0 && again == turn;
+}
+
+static void take_sleeping(struct session *session, struct thread *thread)
+{
+	struct event_sample event = { .time = report_time(),
+				      .state = "sleeping" };
+	struct frame frames[EVENT_FRAMES];
+	struct user_regs_struct regs;
+	struct sleep sleep;
+	const char *end;
+	uint64_t turn;
+	size_t count;
+
+	if (!sleeps(thread, &sleep) || !thread_is_in_state(thread->tid, "SD"))
+		return;
+	if (!thread->perf || perf_switched(thread->perf, &regs, &turn) < 0 ||
+	    regs.rsp != sleep.sp || regs.rip != sleep.ip) {
+		session->counts.unsampled++;
+		return;
+	}
+	note_map(session, thread, regs.rip);
+	count = stack_frames(session, thread, &regs, frames, &end);
+	if (is_still_there(thread, &sleep, turn))
+		write_sample(session, thread, &event, frames, count, end);
+	else
+		session->counts.unsampled++;
+}
+
+static void look(struct session *session, struct thread *thread, bool due)
+{
+	struct perf_sample sample;
+
+	begin(session, thread);
+	while (thread->perf && perf_next(thread->perf, &sample) > 0)
+		take_running(session, thread, &sample);
+	if (thread->perf)
+		session->counts.unsampled += perf_lost(thread->perf);
+	if (due && thread->state == THREAD_RUNNING)
+		take_sleeping(session, thread);
+}
+
+void sample_tick(struct session *session)
+{
+	double hz = session->options->stack_hz;
+	uint64_t now = session_now();
+	bool due = now >= session->sample_ns;
+
+	if (hz <= 0 || session_is_over(session) ||
+	    session->phase == PHASE_STARTING)
+		return;
+	/* A tick that comes late is made up for, but not several. */
+	if (due)
+		session->sample_ns =
+			max_u64(session->sample_ns + (uint64_t)(1e9 / hz), now);
+	table_for_each(&session->process->threads, s)
+		look(session, s->value, due);
+}
