@@ -31,10 +31,15 @@ sys.stderr.write("%d short\\n" % len(short))
 """
 
 
-def own(frames):
-    """Function and line of the frames of our target."""
-    return [(f.get("function"), f.get("line")) for f in frames
-            if os.path.basename(f.get("file", "")) == "sampled.c"]
+def ours(frames):
+    """Function and place of each frame.  Of one function's names in a library
+    gdb may choose another one: only that of our target counts."""
+    places = []
+    for frame in frames:
+        base = os.path.basename(frame.get("file", ""))
+        places.append((frame.get("function") if base == "sampled.c" else None,
+                       base, frame.get("line")))
+    return places
 
 
 def by_gdb(pid):
@@ -46,9 +51,12 @@ def by_gdb(pid):
     stacks = {}
     for part in out.split("\nThread ")[1:]:
         tid = int(re.search(r"LWP (\d+)", part).group(1))
-        stacks[tid] = [(name, int(line)) for name, line in re.findall(
-            r"^#\d+ +(?:0x\w+ in )?(\w+) \(.*\) at \S*sampled\.c:(\d+)",
-            part, re.MULTILINE)]
+        stacks[tid] = [
+            (name if base == "sampled.c" else None, base,
+             int(line) if line else None)
+            for name, base, line in re.findall(
+                r"^#\d+ +(?:0x\w+ in )?(\S+) \(.*?\)(?: from \S+)?"
+                r"(?: at (?:\S*/)?(\S+):(\d+))?$", part, re.MULTILINE)]
     return stacks
 
 
@@ -103,7 +111,7 @@ class Samples(Case):
         self.assertEqual(50, len(sleeping))
         self.assertGreater(len({len(s["stack"]) for s in sleeping}), 5)
         for sample in sleeping:
-            self.assertEqual(self.gdb[sample["tid"]], own(sample["stack"]))
+            self.assertEqual(self.gdb[sample["tid"]], ours(sample["stack"]))
 
     def test_a_write_is_whole(self):
         """One that copies a megabyte into a pipe is never cut short."""
