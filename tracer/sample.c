@@ -22,41 +22,11 @@ static const short goes_on[] = {
 	SYS_flock,  SYS_epoll_pwait,
 };
 
-/* Where a thread sleeps. */
-struct sleep {
-	long call; /* its number; -1: in none */
-	uint64_t sp, ip;
-};
-
-static bool sleeps(const struct thread *thread, struct sleep *ret)
-{
-	char path[64], line[256], *at;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", thread->tgid,
-		 thread->tid);
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	if (!file || !fgets(line, sizeof(line), file))
-		return false;
-	ret->call = strtol(line, &at, 10);
-	if (at == line)
-		return false; /* "running" */
-	at = strrchr(line, ' ');
-	if (!at)
-		return false;
-	ret->ip = strtoull(at, NULL, 16);
-	*at = '\0';
-	at = strrchr(line, ' ');
-	if (!at)
-		return false;
-	ret->sp = strtoull(at, NULL, 16);
-	return true;
-}
-
 static bool may_be_interrupted(const struct thread *thread)
 {
-	struct sleep sleep;
+	struct perf_sleep sleep;
 
-	if (!sleeps(thread, &sleep))
+	if (perf_asleep(thread->perf, &sleep) != -ENODATA)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(goes_on); i++)
 		if (sleep.call == goes_on[i])
@@ -184,17 +154,12 @@ static void take_running(struct session *session, struct thread *thread,
 	write_sample(session, thread, &event, frames, count, end);
 }
 
-/* It has slept all the while, if it is there yet and was never woken. */
-static bool is_still_there(const struct thread *thread,
-			   const struct sleep *sleep, uint64_t turn)
+/* It has slept all the while, if it was never woken. */
+static bool sleeps_yet(const struct thread *thread, uint64_t turn)
 {
-	struct user_regs_struct regs;
-	struct sleep now;
-	uint64_t again;
+	struct perf_sleep now;
 
-	return sleeps(thread, &now) && now.sp == sleep->sp &&
-	       now.ip == sleep->ip &&
-	       perf_switched(thread->perf, &regs, &again) == 0 && again == turn;
+	return perf_asleep(thread->perf, &now) > 0 && now.turn == turn;
 }
 
 static void take_sleeping(struct session *session, struct thread *thread)
@@ -202,22 +167,22 @@ static void take_sleeping(struct session *session, struct thread *thread)
 	struct event_sample event = { .time = report_time(),
 				      .state = "sleeping" };
 	struct frame frames[EVENT_FRAMES];
-	struct user_regs_struct regs;
-	struct sleep sleep;
+	struct perf_sleep sleep;
 	const char *end;
-	uint64_t turn;
 	size_t count;
+	int r = perf_asleep(thread->perf, &sleep);
 
-	if (!sleeps(thread, &sleep) || !thread_is_in_state(thread->tid, "SD"))
+	/* A stop of ours that is to come looks like sleep. */
+	if (r == 0 ||
+	    (!session->unwatching && !thread_is_in_state(thread->tid, "SD")))
 		return;
-	if (!thread->perf || perf_switched(thread->perf, &regs, &turn) < 0 ||
-	    regs.rsp != sleep.sp || regs.rip != sleep.ip) {
+	if (r < 0) {
 		session->counts.unsampled++;
 		return;
 	}
-	note_map(session, thread, regs.rip);
-	count = stack_frames(session, thread, &regs, frames, &end);
-	if (is_still_there(thread, &sleep, turn))
+	note_map(session, thread, sleep.regs.rip);
+	count = stack_frames(session, thread, &sleep.regs, frames, &end);
+	if (sleeps_yet(thread, sleep.turn))
 		write_sample(session, thread, &event, frames, count, end);
 	else
 		session->counts.unsampled++;
@@ -228,27 +193,44 @@ static void look(struct session *session, struct thread *thread, bool due)
 	struct perf_sample sample;
 
 	begin(session, thread);
-	while (thread->perf && perf_next(thread->perf, &sample) > 0)
+	if (!thread->perf) {
+		session->counts.unsampled += due;
+		return;
+	}
+	while (perf_next(thread->perf, &sample) > 0)
 		take_running(session, thread, &sample);
-	if (thread->perf)
-		session->counts.unsampled += perf_lost(thread->perf);
+	session->counts.unsampled += perf_lost(thread->perf);
 	if (due && thread->state == THREAD_RUNNING)
 		take_sleeping(session, thread);
 }
 
+/*
+ * When to look again.  Half of the time at least is for the program's stops;
+ * of many threads rounds are left out for that.
+ */
+static void plan(struct session *session, uint64_t began)
+{
+	uint64_t period = (uint64_t)(1e9 / session->options->stack_hz);
+	uint64_t now = session_now(), first = now + (now - began);
+
+	session->sample_ns =
+		max_u64(session->sample_ns, began - period) + period;
+	while (session->sample_ns < first) {
+		session->sample_ns += period;
+		session->counts.unsampled += session->process->threads.count;
+	}
+}
+
 void sample_tick(struct session *session)
 {
-	double hz = session->options->stack_hz;
 	uint64_t now = session_now();
 	bool due = now >= session->sample_ns;
 
-	if (hz <= 0 || session_is_over(session) ||
+	if (session->options->stack_hz <= 0 || session_is_over(session) ||
 	    session->phase == PHASE_STARTING)
 		return;
-	/* A tick that comes late is made up for, but not several. */
-	if (due)
-		session->sample_ns =
-			max_u64(session->sample_ns + (uint64_t)(1e9 / hz), now);
 	table_for_each(&session->process->threads, s)
 		look(session, s->value, due);
+	if (due)
+		plan(session, now);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <asm/perf_regs.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -54,6 +55,7 @@ struct ring {
 
 struct perf {
 	struct ring clock, switches;
+	int where; /* /proc/TID/syscall */
 	uint64_t lost;
 	bool mapped;
 	char record[1 << 16]; /* the one that was read last, in one piece */
@@ -150,12 +152,17 @@ int perf_new(pid_t tid, double hz, size_t room, struct perf **ret)
 {
 	struct perf_event_attr clock = by_clock(hz), switches = by_switch();
 	struct perf *perf = calloc(1, sizeof(*perf));
+	char path[48];
 	int r;
 
 	if (!perf)
 		return -ENOMEM;
 	perf->clock.fd = perf->switches.fd = -1;
-	r = open_ring(&perf->clock, &clock, tid, room);
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
+	perf->where = open(path, O_RDONLY | O_CLOEXEC);
+	r = perf->where < 0 ? -errno : 0;
+	if (r == 0)
+		r = open_ring(&perf->clock, &clock, tid, room);
 	if (r == 0)
 		r = open_ring(&perf->switches, &switches, tid, SWITCH_SIZE);
 	if (r < 0)
@@ -171,6 +178,7 @@ void perf_free(struct perf *perf)
 		return;
 	close_ring(&perf->clock);
 	close_ring(&perf->switches);
+	closep(&perf->where);
 	free(perf);
 }
 
@@ -285,8 +293,8 @@ bool perf_mapped(struct perf *perf)
 	return mapped;
 }
 
-int perf_switched(const struct perf *perf, struct user_regs_struct *ret,
-		  uint64_t *turn)
+/* With what it was switched away from last. */
+static int switched(const struct perf *perf, struct perf_sleep *ret)
 {
 	const struct perf_event_mmap_page *page = perf->switches.page;
 	struct fixed fixed;
@@ -302,7 +310,33 @@ int perf_switched(const struct perf *perf, struct user_regs_struct *ret,
 	if (fixed.header.type != PERF_RECORD_SAMPLE ||
 	    fixed.abi != PERF_SAMPLE_REGS_ABI_64)
 		return -ENODATA;
-	set_registers(&fixed, ret);
-	*turn = head;
+	set_registers(&fixed, &ret->regs);
+	ret->turn = head;
 	return 0;
+}
+
+int perf_asleep(const struct perf *perf, struct perf_sleep *ret)
+{
+	char line[256], *at;
+	ssize_t size = pread(perf->where, line, sizeof(line) - 1, 0);
+	uint64_t place[2] = { 0 }; /* rip, rsp */
+
+	/* "running", or the call, its arguments, and the two. */
+	if (size <= 0)
+		return 0;
+	line[size] = '\0';
+	ret->call = strtol(line, &at, 10);
+	if (at == line)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		at = strrchr(line, ' ');
+		if (!at)
+			return 0;
+		place[i] = strtoull(at, NULL, 16);
+		*at = '\0';
+	}
+	if (switched(perf, ret) < 0 || ret->regs.rip != place[0] ||
+	    ret->regs.rsp != place[1])
+		return -ENODATA;
+	return 1;
 }

@@ -55,9 +55,15 @@ uint64_t perf_lost(struct perf *perf);
 /* Has it mapped code since this was asked last?  perf_next() sees that. */
 bool perf_mapped(struct perf *perf);
 
+/* A thread that sleeps in the kernel. */
+struct perf_sleep {
+	long call; /* the number of its system call; -1: it is in none */
+	struct user_regs_struct regs; /* as in a sample */
+	uint64_t turn; /* another one each time that it goes to sleep */
+};
+
 /*
- * The registers, as in a sample, with which it was switched away from last.
- * *@turn differs for each time.  0; -ENODATA: it was not.
+ * 1: it sleeps, or stands in a stop; 0: it does not; -ENODATA: it does, but
+ * since perf_new(), and only the call is known.
  */
-int perf_switched(const struct perf *perf, struct user_regs_struct *ret,
-		  uint64_t *turn) _must_check_;
+int perf_asleep(const struct perf *perf, struct perf_sleep *ret) _must_check_;
