@@ -213,8 +213,9 @@ static void plan(struct session *session, uint64_t began)
 	uint64_t period = (uint64_t)(1e9 / session->options->stack_hz);
 	uint64_t now = session_now(), first = now + (now - began);
 
-	session->sample_ns =
-		max_u64(session->sample_ns, began - period) + period;
+	if (!session->sample_ns)
+		session->sample_ns = began;
+	session->sample_ns += period;
 	while (session->sample_ns < first) {
 		session->sample_ns += period;
 		session->counts.unsampled += session->process->threads.count;
