@@ -5,6 +5,7 @@
 
 #include "tracer/fault.h"
 #include "tracer/lift.h"
+#include "tracer/process/frames.h"
 #include "tracer/process/mem.h"
 
 /* glibc 2.36 has no names for these. */
@@ -65,12 +66,17 @@ static bool is_armed(const struct session *session, const struct thread *thread)
 static int lift(struct thread *thread)
 {
 	struct survival *survival = &thread->process->survival;
+	struct user_regs_struct regs;
 	uint64_t mask;
 	int r = trace_get_mask(thread->tid, &mask);
 
 	if (r < 0 || !(mask & signal_bit(SIGSEGV)))
 		return r;
-	r = survival_block(survival, thread_inner(thread), mask);
+	r = trace_get_regs(thread->tid, &regs);
+	if (r < 0)
+		return r;
+	r = survival_block(survival, thread_inner(thread), mask,
+			   frames_innermost(thread, regs.rsp));
 	if (r < 0)
 		return r;
 	thread->lifted = true;
@@ -95,14 +101,14 @@ int lift_end(struct thread *thread)
 	return trace_set_mask(thread->tid, mask | signal_bit(SIGSEGV));
 }
 
-/* The program has the mask @mask from now on, as it believes. */
-static int replace(struct thread *thread, uint64_t mask)
+/* The program has the mask @mask from now on, as it believes, and @sp. */
+static int replace(struct thread *thread, uint64_t mask, uint64_t sp)
 {
 	int r;
 
 	lift_forget(thread);
 	r = survival_block(&thread->process->survival, thread_inner(thread),
-			   mask);
+			   mask, frames_innermost(thread, sp));
 	thread->lifted = r == 0;
 	return r;
 }
@@ -166,7 +172,7 @@ static int set_mask(struct session *session, struct thread *thread,
 	r = trace_get_regs(thread->tid, &regs);
 	if (r == 0 && to)
 		r = mem_write(session->process->mem, to, &old, sizeof(old));
-	if (r == -EFAULT || replace(thread, mask) < 0)
+	if (r == -EFAULT || replace(thread, mask, regs.rsp) < 0)
 		return 1;
 	regs.orig_rax = (uint64_t)-1;
 	regs.rax = 0;
@@ -177,33 +183,38 @@ static int set_mask(struct session *session, struct thread *thread,
 }
 
 /* The mask that rt_sigreturn(2) will set, in the frame that is done with. */
-static int edit_frame(struct session *session, struct thread *thread)
+static int edit_frame(struct session *session, struct thread *thread,
+		      uint64_t frame)
 {
-	enum { MASK = 296 /* of struct ucontext */ };
-	struct ptrace_syscall_info info = { 0 };
-	int r = trace_syscall_info(thread->tid, &info);
-	uint64_t mask, at = info.stack_pointer + MASK;
+	enum { SP = 160, MASK = 296 /* of struct ucontext */ };
+	int mem = session->process->mem;
+	uint64_t sp, mask, at = frame + MASK;
 
-	if (r < 0 || call_guarded(session, at, sizeof(mask)) ||
-	    mem_read(session->process->mem, at, &mask, sizeof(mask)) < 0 ||
-	    !(mask & signal_bit(SIGSEGV)) || replace(thread, mask) < 0)
+	if (call_guarded(session, frame, MASK + sizeof(mask)) ||
+	    mem_read(mem, frame + SP, &sp, sizeof(sp)) < 0 ||
+	    mem_read(mem, at, &mask, sizeof(mask)) < 0 ||
+	    !(mask & signal_bit(SIGSEGV)) || replace(thread, mask, sp) < 0)
 		return 1;
 	mask &= ~signal_bit(SIGSEGV);
-	return mem_write(session->process->mem, at, &mask, sizeof(mask));
+	return mem_write(mem, at, &mask, sizeof(mask));
 }
 
 int lift_enter(struct session *session, struct thread *thread,
 	       const struct call *call)
 {
+	struct ptrace_syscall_info info = { 0 };
 	int r = 1;
 
 	if (!minds_mask(call->number))
 		return 0;
+	if (call->number == SYS_rt_sigreturn &&
+	    trace_syscall_info(thread->tid, &info) == 0)
+		frames_leave(thread, info.stack_pointer);
 	if (is_armed(session, thread) && !waits(thread)) {
 		if (call->number == SYS_rt_sigprocmask && thread->mask_known)
 			r = set_mask(session, thread, call);
 		else if (call->number == SYS_rt_sigreturn)
-			r = edit_frame(session, thread);
+			r = edit_frame(session, thread, info.stack_pointer);
 	}
 	return r == 1 ? lift_end(thread) : r;
 }
@@ -224,12 +235,14 @@ void lift_learn(struct thread *thread)
 void lift_resume(struct session *session, struct thread *thread, int signal)
 {
 	bool armed = is_armed(session, thread);
-	int r = 0;
+	int r = thread->enters ? frames_enter(thread) : 0;
 
-	if (signal) {
-		r = lift_end(thread);
+	thread->enters = false;
+	if (r < 0 || signal) {
+		r = first_error(r, lift_end(thread));
 		/* In the handler it is lifted again, at the next stop. */
-		if (armed && is_blocked(thread))
+		thread->enters = armed && is_blocked(thread);
+		if (thread->enters)
 			trace_interrupt(thread->tid);
 	} else if (thread->in_call && minds_mask(thread->last_call)) {
 		return; /* as lift_enter() left it */

@@ -280,12 +280,72 @@ static void test_blocks_again(void **state)
 	scene->own->state = SURVIVAL_CLOSED;
 	set_ours(scene);
 	mprotect(scene->page, PAGE, PROT_NONE);
+	entry->tid = (uint64_t)gettid();
 	entry->mask = mask | signal_bit(SIGSEGV);
 	assert_int_equal(load(scene->page), 0);
 	assert_true(segv_is_blocked());
 	sigemptyset(&segv);
 	sigaddset(&segv, SIGSEGV);
 	sigprocmask(SIG_UNBLOCK, &segv, NULL);
+	/* It was told once; what is set from now on is its own. */
+	assert_int_equal(load((void *)8), 1);
+	assert_false(segv_is_blocked());
+}
+
+/* The frame of a handler: the restorer's address, a context, its pointer. */
+static uint64_t frame[SURVIVAL_FPSTATE + 1];
+
+/* Its tracer is killed in a handler with that frame. */
+static bool stays_blocked(struct survival_frame in)
+{
+	_cleanup_(tear_down) struct scene *scene = set_up();
+	struct survival_blocked *entry = &scene->shared->blocked[3];
+	uint64_t mask;
+	sigset_t segv;
+	bool blocked;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, 8);
+	*entry = (struct survival_blocked){ .mask = mask | signal_bit(SIGSEGV),
+					    .frame = in,
+					    .tid = (uint64_t)gettid() };
+	die(scene);
+	assert_int_equal(load(scene->page), 0);
+	blocked = segv_is_blocked();
+	sigemptyset(&segv);
+	sigaddset(&segv, SIGSEGV);
+	sigprocmask(SIG_UNBLOCK, &segv, NULL);
+	return blocked;
+}
+
+/* A handler that has returned since has set its mask itself. */
+static void test_handler_returned(void **state)
+{
+	uint64_t here[512] = { [256] = 17, [256 + SURVIVAL_FPSTATE] = 18 };
+	struct survival_frame in = {
+		.at = (uintptr_t)&here[256],
+		.restorer = 17,
+		.fpstate = 18,
+	};
+	struct survival_frame other = in;
+
+	assert_true(stays_blocked(in));
+	other.restorer++;
+	assert_false(stays_blocked(other));
+	other = in;
+	other.fpstate++;
+	assert_false(stays_blocked(other));
+	/* Below the stack pointer, on another stack, gone. */
+	other = in;
+	other.at = (uintptr_t)frame;
+	frame[0] = 17;
+	frame[SURVIVAL_FPSTATE] = 18;
+	assert_false(stays_blocked(other));
+	other = in;
+	other.low = (uintptr_t)here;
+	assert_false(stays_blocked(other));
+	other.at = UINT64_C(0x7ffffffffff0) & ~UINT64_C(7);
+	other.low = 0;
+	assert_false(stays_blocked(other));
 }
 
 int main(void)
@@ -299,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_default_and_ignored),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_blocks_again),
+		cmocka_unit_test(test_handler_returned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

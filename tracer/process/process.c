@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/process/frames.h"
 #include "tracer/process/landing.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/perf.h"
@@ -34,6 +35,7 @@ void thread_free(struct thread *thread)
 	landing_free(thread);
 	free(thread->kept);
 	perf_free(thread->perf);
+	frames_forget(thread);
 	free(thread);
 }
 

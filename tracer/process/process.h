@@ -44,6 +44,7 @@ enum thread_state {
 struct landing;	    /* a register that it loads itself: landing.h */
 struct inflight;    /* a system call whose buffers we moved: guard's */
 struct kept;	    /* signals that are to be queued again: kept.h */
+struct frames;	    /* of its handlers: frames.h */
 struct interrupted; /* and what one touched that was broken off */
 struct perf;	    /* samples of where it is: perf.h */
 
@@ -68,6 +69,7 @@ struct thread {
 	uint64_t mask; /* signals the program believes it blocks */
 	bool lifted;   /* but SIGSEGV is not blocked; lift.h */
 	bool waits;    /* a SIGSEGV of the program's is pending, maybe */
+	bool enters;   /* its next stop is at a handler's begin, maybe */
 	pid_t inner;   /* thread_inner(), once it was asked for */
 
 	struct landing *landing;
@@ -75,6 +77,7 @@ struct thread {
 	struct interrupted *interrupted;
 	struct kept *kept;
 	struct perf *perf;
+	struct frames *frames;
 	bool restarted;		/* we made its call be made again */
 	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
 	bool call_hidden;	/* --no-syscalls counted it */

@@ -316,13 +316,15 @@ static struct survival_blocked *find_blocked(struct survival *survival,
 	return NULL;
 }
 
-int survival_block(struct survival *survival, pid_t tid, uint64_t mask)
+int survival_block(struct survival *survival, pid_t tid, uint64_t mask,
+		   const struct survival_frame *frame)
 {
 	struct survival_blocked *b = find_blocked(survival, 0);
 
 	if (!b || tid <= 0)
 		return -ENOSPC;
 	b->mask = mask;
+	b->frame = frame ? *frame : (struct survival_frame){ 0 };
 	__atomic_store_n(&b->tid, (uint64_t)tid, __ATOMIC_RELEASE);
 	return 0;
 }

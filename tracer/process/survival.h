@@ -19,6 +19,7 @@
 #include "tracer/process/signals.h"
 
 struct injection;
+struct survival_frame;
 struct survival_shared;
 struct survival_table;
 
@@ -78,10 +79,11 @@ void survival_end(struct survival *survival);
 
 /*
  * The thread that is @tid to itself blocks @mask, as it believes, of which
- * SIGSEGV is not blocked.  -ENOSPC: there are too many.
+ * SIGSEGV is not blocked.  @frame is of the handler that it is in, NULL: none.
+ * -ENOSPC: there are too many.
  */
-int survival_block(struct survival *survival, pid_t tid,
-		   uint64_t mask) _must_check_;
+int survival_block(struct survival *survival, pid_t tid, uint64_t mask,
+		   const struct survival_frame *frame) _must_check_;
 void survival_unblock(struct survival *survival, pid_t tid);
 
 /*

@@ -241,11 +241,33 @@ COPIED static void settle(struct survival_own *own, const ucontext_t *context)
 		call4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
-/* As the tracer would have done, had it left. */
-COPIED static void block_again(const struct survival_own *own,
-			       ucontext_t *context)
+/* By an operation that is none rt_sigprocmask(2) only looks. */
+COPIED static bool is_readable(const uint64_t *word)
 {
-	const struct survival_blocked *b = own->shared->blocked;
+	return call4(SYS_rt_sigprocmask, UINT64_MAX, (uint64_t)word, 0, 8) !=
+	       -14 /* EFAULT */;
+}
+
+/*
+ * Did the handler return since?  Then the mask is what its frame had, and that
+ * lies below the stack pointer, or was overwritten.
+ */
+COPIED static bool has_returned(const struct survival_frame *frame, uint64_t sp)
+{
+	const uint64_t *word = (const uint64_t *)frame->at;
+
+	return word &&
+	       (sp > frame->at || sp < frame->low || !is_readable(word) ||
+		!is_readable(word + SURVIVAL_FPSTATE) ||
+		word[0] != frame->restorer ||
+		word[SURVIVAL_FPSTATE] != frame->fpstate);
+}
+
+/* As the tracer would have done, had it left. */
+COPIED static void block_again(struct survival_own *own, ucontext_t *context)
+{
+	struct survival_blocked *b = own->shared->blocked;
+	uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
 	uint64_t tid = (uint64_t)call4(SYS_gettid, 0, 0, 0, 0);
 	uint64_t *mask = (uint64_t *)&context->uc_sigmask;
 
@@ -254,11 +276,15 @@ COPIED static void block_again(const struct survival_own *own,
 
 	if (way->tid == tid && *mask == (SURVIVAL_REENTERS & ~never))
 		*mask = way->mask;
-	/* It may have set another one since. */
-	for (int i = 0; i < SURVIVAL_BLOCKED; i++)
-		if (b[i].tid == tid &&
-		    b[i].mask == (*mask | signal_bit(SIGSEGV)))
+	for (int i = 0; i < SURVIVAL_BLOCKED; i++) {
+		if (b[i].tid != tid)
+			continue;
+		/* It may have set another one since. */
+		if (b[i].mask == (*mask | signal_bit(SIGSEGV)) &&
+		    !has_returned(&b[i].frame, sp))
 			*mask = b[i].mask;
+		b[i].tid = 0; /* from now on it sets its mask itself */
+	}
 }
 
 COPIED static bool permits(const struct survival_range *range, uint64_t error)

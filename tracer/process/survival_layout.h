@@ -43,9 +43,19 @@ struct survival_journal {
 	uint8_t old[64];
 };
 
+/* Of the handler that a thread is in. */
+struct survival_frame {
+	uint64_t at;  /* 0: in none that we know */
+	uint64_t low; /* end of the stack, or 0 */
+	uint64_t restorer, fpstate;
+};
+
+enum { SURVIVAL_FPSTATE = 29 }; /* words from the restorer */
+
 /* A thread that believes that it blocks SIGSEGV, and what else it blocks. */
 struct survival_blocked {
 	uint64_t mask;
+	struct survival_frame frame;
 	uint64_t tid; /* in its own pid namespace; 0: free */
 };
 

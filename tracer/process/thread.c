@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tracer/process/frames.h"
 #include "tracer/process/landing.h"
 #include "tracer/process/perf.h"
 #include "tracer/process/process.h"
@@ -37,7 +38,8 @@ void thread_forget(struct thread *thread)
 	thread->comm[0] = '\0';
 	thread->last_call = -1;
 	thread->restarted = thread->grouped = thread->mask_known = false;
-	thread->lifted = thread->waits = false;
+	thread->lifted = thread->waits = thread->enters = false;
+	frames_forget(thread);
 	thread->inner = 0;
 	thread->call_deadline = 0;
 	thread->owed = 0;
