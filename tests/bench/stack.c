@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one call stack of a stopped process costs, by several unwinders, on
- * the same stops: medians in nanoseconds.  Prints a line for each depth and
- * number of frames that changed:
+ * the same stops: medians in nanoseconds.  Prints a line for each depth (or
+ * that of its argument) and number of frames that changed:
  *
  *     depth changed floor warm rules libunwind libdwfl ptrace reads
+ *     warm/floor libdwfl/rules ptrace/rules
  *
  * floor is PTRACE_GETREGS and the very reads that warm made; warm and rules
  * are unwinder_walk_warm() with and without slots, each with its GETREGS;
  * libunwind is unwinder_walk(); libdwfl keeps its Dwfl, ptrace is
  * libunwind-ptrace with its global cache.  reads is those of warm a stack.
+ * Ratios are medians of those of each stop: the processor's speed changes.
  */
 #include <alloca.h>
 #include <elfutils/libdwfl.h>
@@ -26,7 +28,8 @@
 
 #include "unwinder/unwinder.h"
 
-enum { MODULES_MAX = 64, READS_MAX = 16, ROUNDS = 301, SLOW = 21, WAYS = 6 };
+enum { MODULES_MAX = 64, READS_MAX = 16, ROUNDS = 301, WAYS = 6 };
+enum { SELDOM = 10 }; /* one stop of so many for what takes long */
 
 #ifdef __clang__ /* which makes no clones */
 #define NOINLINE __attribute__((noinline))
@@ -209,10 +212,10 @@ static size_t by_ptrace(void)
 /* In the order of a line; the floor needs to know what slots read. */
 static const struct way {
 	size_t (*walk)(void);
-	int rounds; /* 0: all */
+	int every; /* stops */
 } ways_to_walk[WAYS] = {
-	{ by_floor, 0 },	{ by_slots, 0 },      { by_rules, 0 },
-	{ by_libunwind, SLOW }, { by_libdwfl, SLOW }, { by_ptrace, SLOW },
+	{ by_floor, 1 },	  { by_slots, 1 },	  { by_rules, 1 },
+	{ by_libunwind, SELDOM }, { by_libdwfl, SELDOM }, { by_ptrace, SELDOM },
 };
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -305,7 +308,7 @@ static void begin(int depth, int changes)
 
 static int by_value(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
@@ -318,10 +321,42 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static double median(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof(*values), by_value);
+	return values[count / 2];
+}
+
+/* Both at the stops at which @way was walked. */
+static double ratio(double ns[WAYS][ROUNDS], int way, int by)
+{
+	double ratios[ROUNDS];
+	int every = ways_to_walk[way].every, count = 0;
+
+	for (int round = 0; round < ROUNDS; round += every)
+		ratios[count++] = ns[way][round] / ns[by][round];
+	return median(ratios, count);
+}
+
+static void print(double ns[WAYS][ROUNDS], double all_reads)
+{
+	double ratios[] = { ratio(ns, 1, 0), ratio(ns, 4, 2), ratio(ns, 5, 2) };
+
+	for (int i = 0; i < WAYS; i++) {
+		int count = 0;
+
+		for (int j = 0; j < ROUNDS; j += ways_to_walk[i].every)
+			ns[i][count++] = ns[i][j];
+		printf(" %.0f", median(ns[i], count));
+	}
+	printf(" %.2f %.3f %.1f %.1f\n", all_reads / ROUNDS, ratios[0],
+	       ratios[1], ratios[2]);
+	fflush(stdout);
+}
+
 static void measure(int depth, int changes)
 {
-	static uint64_t ns[WAYS][ROUNDS];
-	int done[WAYS] = { 0 };
+	static double ns[WAYS][ROUNDS];
 	uint64_t all_reads = 0;
 	size_t count = 0, other;
 
@@ -337,13 +372,13 @@ static void measure(int depth, int changes)
 			const struct way *way = &ways_to_walk[i];
 			uint64_t start;
 
-			if (way->rounds && round >= way->rounds)
+			if (round % way->every)
 				continue;
 			if (i)
 				reads = 0;
 			start = now();
 			other = way->walk();
-			ns[i][done[i]++] = now() - start;
+			ns[i][round] = (double)(now() - start);
 			if (i == 1)
 				all_reads += reads;
 			if (i == 1)
@@ -353,25 +388,21 @@ static void measure(int depth, int changes)
 		}
 	}
 	printf("%d %d", depth, changes);
-	for (int i = 0; i < WAYS; i++) {
-		qsort(ns[i], (size_t)done[i], sizeof(ns[i][0]), by_value);
-		printf(" %ju", (uintmax_t)ns[i][done[i] / 2]);
-	}
-	printf(" %.2f\n", (double)all_reads / ROUNDS);
-	fflush(stdout);
+	print(ns, (double)all_reads);
 	close_unwinders();
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const int depths[] = { 10, 50, 100, 500, 1000 };
 	static const int changes[] = { 1, 5, 20 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(depths); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(changes); j++)
-			if (changes[j] < depths[i])
+			if (changes[j] < depths[i] &&
+			    (argc < 2 || atoi(argv[1]) == depths[i]))
 				measure(depths[i], changes[j]);
 	return 0;
 }
