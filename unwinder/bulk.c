@@ -3,6 +3,8 @@
 
 #include "unwinder/bulk.h"
 
+enum { MORE_MAX = 1 << 17 };
+
 void bulk_done(struct bulk *bulk)
 {
 	free(bulk->bytes);
@@ -15,13 +17,13 @@ void bulk_clear(struct bulk *bulk)
 	bulk->used = 0;
 }
 
-int bulk_add(struct bulk *bulk, const struct memory *memory, uint64_t start,
-	     uint64_t end)
+/* Read @size bytes more, behind all others. */
+static int append(struct bulk *bulk, const struct memory *memory,
+		  uint64_t start, uint64_t size)
 {
-	uint64_t size = end - start;
 	int r;
 
-	if (bulk->parts == BULK_PARTS || size > BULK_MAX - bulk->used)
+	if (size > BULK_MAX - bulk->used)
 		return -E2BIG;
 	if (bulk->used + size > bulk->allocated) {
 		size_t want = max_u64(bulk->used + size, 2 * bulk->allocated);
@@ -33,13 +35,48 @@ int bulk_add(struct bulk *bulk, const struct memory *memory, uint64_t start,
 		bulk->allocated = want;
 	}
 	r = memory_read(memory, start, bulk->bytes + bulk->used, size);
+	if (r == 0)
+		bulk->used += size;
+	return r;
+}
+
+int bulk_add(struct bulk *bulk, const struct memory *memory, uint64_t start,
+	     uint64_t end)
+{
+	size_t at = bulk->used;
+	int r;
+
+	if (bulk->parts == BULK_PARTS)
+		return -E2BIG;
+	r = append(bulk, memory, start, end - start);
 	if (r < 0)
 		return r;
 	bulk->part[bulk->parts++] = (struct bulk_part){
 		.start = start,
-		.words = size / 8,
-		.at = bulk->used,
+		.words = (end - start) / 8,
+		.at = at,
 	};
-	bulk->used += size;
 	return 0;
+}
+
+const struct bulk_part *bulk_more(struct bulk *bulk,
+				  const struct memory *memory, uint64_t addr)
+{
+	struct bulk_part *part = bulk->part + bulk->parts - 1;
+	uint64_t end, most, least;
+
+	if (!bulk->parts)
+		return NULL;
+	end = part->start + part->words * 8;
+	most = min_u64(max_u64(part->words * 8, PAGE), MORE_MAX);
+	least = page_down(end) + PAGE - end;
+	if (addr - end >= most)
+		return NULL; /* below it, or another stack */
+	if (append(bulk, memory, end, most) == 0)
+		part->words += most / 8;
+	else if (addr - end < least && append(bulk, memory, end, least) == 0)
+		part->words += least / 8;
+	else
+		return NULL;
+	return part;
 }

@@ -40,6 +40,13 @@ void bulk_clear(struct bulk *bulk);
 int bulk_add(struct bulk *bulk, const struct memory *memory, uint64_t start,
 	     uint64_t end) _must_check_;
 
+/*
+ * The stack goes on beyond the last part, to the word at @addr: make it as long
+ * again, or as far as the end of the page.  That part, or NULL.
+ */
+const struct bulk_part *bulk_more(struct bulk *bulk,
+				  const struct memory *memory, uint64_t addr);
+
 /* The part that holds the word at @addr, a multiple of 8, or NULL. */
 static inline const struct bulk_part *bulk_part(const struct bulk *bulk,
 						uint64_t addr)

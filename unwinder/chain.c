@@ -5,8 +5,8 @@
 #include "unwinder/step.h"
 
 enum {
-	REACH_MIN = 2048, /* else the image reads as much at once */
-	REACH_MORE = 1024,
+	REACH_FIRST = 4096, /* while nothing is known */
+	REACH_MORE = 512,
 	CHAIN_REACH_MAX = 1 << 19,
 };
 
@@ -75,17 +75,17 @@ static void note_reach(const struct walk *walk)
 static int read_reach(struct chain *chain, uint64_t sp)
 {
 	uint64_t start = (sp - RED_ZONE) & ~UINT64_C(7);
-	uint64_t end =
-		start + ((RED_ZONE + REACH_MORE + chain->reach) & ~UINT64_C(7));
-	int r;
+	uint64_t reach = chain->reach ? chain->reach : REACH_FIRST;
+	uint64_t end = start + ((RED_ZONE + REACH_MORE + reach) & ~UINT64_C(7));
+	int r = chain->bulk.parts ? 0 : -EFAULT;
 
-	if (chain->bulk.parts || chain->reach < REACH_MIN)
-		return 0;
-	if (chain->edge > start && chain->edge < end)
-		end = chain->edge;
-	r = bulk_add(&chain->bulk, chain->image->memory, start, end);
-	if (r == -EFAULT)
-		chain->edge = page_down(end - 1);
+	for (int tries = 0; r == -EFAULT && tries < 2; tries++) {
+		if (chain->edge > start && chain->edge < end)
+			end = chain->edge;
+		r = bulk_add(&chain->bulk, chain->image->memory, start, end);
+		if (r == -EFAULT)
+			chain->edge = page_down(end - 1);
+	}
 	return r == -EFAULT ? 0 : r;
 }
 
@@ -126,6 +126,7 @@ int chain_walk(struct chain *chain, struct slots *slots,
 			  regs->rip,
 			  false },
 		.sp = regs->rsp,
+		.wanted = rules_registers(chain->rules) | 1U << STATE_RBP,
 		.frames = frames,
 		.max = max,
 		.limit = max + spare,
@@ -144,6 +145,10 @@ int chain_walk(struct chain *chain, struct slots *slots,
 	if (r < 0)
 		return r;
 	r = step_all(&walk);
+	if (r >= 0 && !slots && rules_registers(chain->rules) & ~walk.wanted)
+		/* one that was learnt on the way uses what was not restored */
+		return chain_walk(chain, slots, regs, frames, max, count,
+				  fresh);
 	if (r < 0 || r == CHAIN_DECLINED)
 		return r;
 	return finish(&walk, r, count, fresh);

@@ -16,6 +16,7 @@ struct rules {
 	struct image *image;
 	struct rule *place; /* open addressing */
 	size_t places, used;
+	unsigned registers; /* bit i: a rule uses, or used, register i */
 	uint64_t learnt;
 };
 
@@ -60,6 +61,11 @@ void rules_forget(struct rules *rules)
 {
 	memset(rules->place, 0, rules->places * sizeof(*rules->place));
 	rules->used = 0;
+}
+
+unsigned rules_registers(const struct rules *rules)
+{
+	return rules->registers;
 }
 
 uint64_t rules_learnt(const struct rules *rules)
@@ -270,6 +276,9 @@ static bool fit(const struct cold_probe probe[2], struct rule *rule)
 		if (!fit_slots(probe, from, rule))
 			continue;
 		complete(rule);
+		if (rule->is_return && !rule->is_signal && !rule->is_loaded &&
+		    i == RULE_FROM_CFA)
+			rule->kind = RULE_PLAIN;
 		return true;
 	}
 	return false;
@@ -319,6 +328,7 @@ static int find_new(struct rules *rules, uint64_t ip, bool is_return,
 	rule = look_up(rules, ip, is_return);
 	*rule = fresh;
 	rules->used++;
+	rules->registers |= fresh.used;
 	*ret = rule;
 	return 0;
 }
@@ -326,22 +336,23 @@ static int find_new(struct rules *rules, uint64_t ip, bool is_return,
 int rules_find(struct rules *rules, uint64_t ip, bool is_return,
 	       const struct rule **rule)
 {
-	struct rule *callee = rules->place, *found;
+	struct rule *callee = NULL, *found;
 
 	if (*rule) {
-		callee += *rule - rules->place;
-		found = &rules->place[callee->next];
-		if (found->ip == ip && found->kind &&
-		    found->is_return == is_return) {
-			*rule = found;
+		const struct rule *next = rules_next(*rule);
+
+		if (next->ip == ip && next->kind &&
+		    next->is_return == is_return) {
+			*rule = next;
 			return 0;
 		}
+		callee = rules->place + (*rule - rules->place);
 	}
 	found = look_up(rules, ip, is_return);
 	if (!found->kind)
 		return find_new(rules, ip, is_return, rule);
-	if (*rule)
-		callee->next = (uint32_t)(found - rules->place);
+	if (callee)
+		callee->next = (int32_t)(found - callee);
 	*rule = found;
 	return 0;
 }

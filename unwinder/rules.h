@@ -15,7 +15,10 @@
 #include "unwinder/cold.h"
 
 enum rule_kind {
-	RULE_LINEAR = 1,
+	RULE_PLAIN = 1, /* RULE_LINEAR, of a return address: no word is loaded
+			   for the CFA, from which all slots are found, and
+			   the caller made a call */
+	RULE_LINEAR,
 	RULE_BOTTOM,  /* the outermost frame */
 	RULE_NOTHING, /* no unwind information */
 	RULE_OTHER,   /* only libunwind can tell */
@@ -37,7 +40,7 @@ struct rule {
 	int32_t ip_slot;
 	int32_t slot[STATE_SAVED];
 	int32_t low, high; /* the bytes that hold all of them */
-	uint32_t next;	   /* the place of the caller's, when last seen */
+	int32_t next; /* places on from here: the caller's, when last seen */
 };
 
 struct rules;
@@ -47,6 +50,12 @@ int rules_new(struct rules **ret, struct cold *cold,
 	      struct image *image) _must_check_;
 void rules_free(struct rules *rules);
 DEFINE_CLEANUP(rules)
+
+/* What may be the rule of the caller: its ip has to be compared. */
+static inline const struct rule *rules_next(const struct rule *callee)
+{
+	return callee + callee->next;
+}
 
 /* The modules changed. */
 void rules_forget(struct rules *rules);
@@ -59,5 +68,8 @@ void rules_forget(struct rules *rules);
  */
 int rules_find(struct rules *rules, uint64_t ip, bool is_return,
 	       const struct rule **rule) _must_check_;
+
+/* Bit i: a rule uses register i.  It only grows; others need no restoring. */
+unsigned rules_registers(const struct rules *rules);
 
 uint64_t rules_learnt(const struct rules *rules); /* since rules_new() */

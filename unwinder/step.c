@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "unwinder/linear.h"
 #include "unwinder/pointer.h"
-#include "unwinder/step.h"
 
 enum { FRESH_MIN = 64 };
 
@@ -61,13 +61,17 @@ static const char *part_at(const struct walk *walk,
 static const char *bytes_at(struct walk *walk, const struct rule *rule,
 			    uint64_t from)
 {
+	uint64_t last = from + (uint64_t)(int64_t)rule->high - 8;
+	struct chain *chain = walk->chain;
 	const char *bytes =
 		walk->part ? part_at(walk, walk->part, rule, from) : NULL;
 
 	if (bytes)
 		return bytes;
-	walk->part = bulk_part(&walk->chain->bulk,
-			       from + (uint64_t)(int64_t)rule->ip_slot);
+	walk->part = bulk_part(&chain->bulk, last);
+	if (!walk->part)
+		walk->part =
+			bulk_more(&chain->bulk, chain->image->memory, last);
 	return walk->part ? part_at(walk, walk->part, rule, from) : NULL;
 }
 
@@ -262,6 +266,9 @@ int step_all(struct walk *walk)
 	for (;;) {
 		int r;
 
+		if (!walk->slots && walk->here.is_return && walk->rule &&
+		    walk->part)
+			linear_steps(walk);
 		if (walk->unchanged &&
 		    !slots_lie_ahead(walk->slots, walk->unchanged,
 				     &walk->here) &&

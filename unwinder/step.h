@@ -20,6 +20,7 @@ struct walk {
 	unsigned changes;
 	const struct bulk_part *part; /* that the last step read of, or NULL */
 	const struct rule *rule;      /* of the last step, or NULL */
+	unsigned wanted; /* registers: linear.c restores no others */
 
 	struct frame *frames;
 	size_t count; /* unwound so far; with slots, chain->fresh */

@@ -241,6 +241,20 @@ static void test_truncated(void **state)
 	assert_int_equal(scene->frames[4].ip, known(4));
 }
 
+/* By rules that are learnt on the way, and by rules that are known. */
+static void test_register(void **state)
+{
+	struct scene *scene = begin(state, scene_register, 0);
+	struct unwinder_stats stats;
+
+	resume(scene, PTRACE_CONT);
+	assert_int_equal(walk(scene), UNWINDER_END_BOTTOM);
+	assert_chain(scene, 1);
+	assert_int_equal(walk(scene), UNWINDER_END_BOTTOM);
+	unwinder_stats(scene->unwinder, &stats);
+	assert_int_equal(stats.declined, 0);
+}
+
 /* What stays as it is is not unwound again, however deep the walk goes. */
 static void test_reused(void **state)
 {
@@ -446,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_recursion, end),
 		cmocka_unit_test_teardown(test_truncated, end),
+		cmocka_unit_test_teardown(test_register, end),
 		cmocka_unit_test_teardown(test_reused, end),
 		cmocka_unit_test_teardown(test_deeper, end),
 		cmocka_unit_test_teardown(test_modules_change, end),

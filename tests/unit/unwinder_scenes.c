@@ -100,6 +100,55 @@ void scene_recursion(int depth)
 	sink++; /* no tail call */
 }
 
+/* What frame_rbx and its callee call. */
+void frame_inner(void)
+{
+	recurse(2);
+	sink++;
+}
+
+/* A frame that is found by rbx, which its callee has changed. */
+__asm__(".text\n"
+	".globl frame_rbx\n"
+	".type frame_rbx, @function\n"
+	"frame_rbx:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset rbx, 0\n"
+	"	mov %rsp, %rbx\n"
+	"	.cfi_def_cfa_register rbx\n"
+	"	sub $96, %rsp\n"
+	"	call frame_callee\n"
+	"	mov %rbx, %rsp\n"
+	"	.cfi_def_cfa_register rsp\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore rbx\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type frame_callee, @function\n"
+	"frame_callee:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset rbx, 0\n"
+	"	lea 32(%rsp), %rbx\n"
+	"	call frame_inner\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore rbx\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size frame_rbx, frame_callee - frame_rbx\n"
+	".size frame_callee, . - frame_callee\n");
+
+void scene_register(int unused)
+{
+	frame_rbx();
+	sink++;
+}
+
 static char handler_stack[1 << 16] __attribute__((aligned(16)));
 
 static void handler(int sig)

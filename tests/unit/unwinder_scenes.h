@@ -20,6 +20,7 @@ extern struct shared *shared;
 
 /* Each stops by int3, or does not return (sleep). */
 void scene_recursion(int argument);
+void scene_register(int argument);
 void scene_handler(int argument);
 void scene_callback(int argument);
 void scene_leaf_table(int argument);
@@ -34,3 +35,7 @@ void scene_mixture(int argument);
 void leaf_table(void);
 void leaf_pointer(void);
 void leaf_nothing(void);
+
+/* Of scene_register. */
+void frame_rbx(void);
+void frame_inner(void);
