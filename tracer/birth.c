@@ -294,7 +294,8 @@ static const char *untraceable(const struct thread *thread)
 
 	if (confined(thread))
 		return "confined itself before (seccomp)";
-	snprintf(path, sizeof(path), "/proc/%d/exe", thread->process->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe",
+		 process_proc(thread->process));
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? NULL : program_unsuitable(fd);

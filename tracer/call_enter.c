@@ -138,20 +138,19 @@ static bool touches(struct session *session, const struct call *call,
 }
 
 /* Does a process of another pid namespace speak of pids? */
-static bool counts_apart(const struct process *process)
+static bool counts_apart(struct process *process)
 {
 	char path[48];
 	struct stat theirs, ours;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", process->proc);
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", process_proc(process));
 	return stat(path, &theirs) < 0 ||
 	       stat("/proc/self/ns/pid", &ours) < 0 ||
 	       theirs.st_ino != ours.st_ino;
 }
 
 /* process_vm_readv(2) and its kin, of the process's own memory. */
-static bool reaches_itself(const struct process *process,
-			   const struct call *call)
+static bool reaches_itself(struct process *process, const struct call *call)
 {
 	if (call->number != SYS_process_vm_readv &&
 	    call->number != SYS_process_vm_writev)

@@ -55,7 +55,7 @@ int entry_await(struct session *session, struct thread *thread)
 	const struct mapping *m;
 	int r = leave_execve(thread);
 
-	session->entry = entry_point(process->pid);
+	session->entry = entry_point(process_proc(process));
 	m = maps_find(process->maps, session->entry);
 	if (r == 0 && !m)
 		r = -ENOENT;

@@ -40,7 +40,7 @@ static int read_allowed(void *context, uint64_t addr, void *buffer, size_t size)
 	if (!fault_allowed(session, addr, size, PROT_READ))
 		return -EFAULT;
 	if (guard_closed(&session->guard, addr, addr + size) ||
-	    !mem_read_open(session->process->pid, addr, buffer, size))
+	    !mem_read_open(session->process->proc, addr, buffer, size))
 		r = mem_read(session->process->mem, addr, buffer, size);
 	if (r == 0)
 		survival_read(&session->process->survival, addr, buffer, size);
@@ -92,7 +92,7 @@ static int write_allowed(void *context, uint64_t addr, const void *buffer,
 		return r;
 	survival_write(&session->process->survival, addr, size);
 	if (!guard_closed(&session->guard, addr, addr + size) &&
-	    mem_write_open(session->process->pid, addr, buffer, size))
+	    mem_write_open(session->process->proc, addr, buffer, size))
 		return 0;
 	return mem_write(session->process->mem, addr, buffer, size);
 }

@@ -21,7 +21,7 @@ static bool any_may_be(const struct maps *maps)
 	return false;
 }
 
-int huge_refuse(struct watch *watch, const struct process *process)
+int huge_refuse(struct watch *watch, struct process *process)
 {
 	uint64_t start = 0, end = 0, low, high, size;
 	char path[48], line[4500]; /* with a path of 4096 bytes */
@@ -29,7 +29,7 @@ int huge_refuse(struct watch *watch, const struct process *process)
 
 	if (!any_may_be(process->maps))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/smaps", process->proc);
+	snprintf(path, sizeof(path), "/proc/%d/smaps", process_proc(process));
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 	while (r == 0 && file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &low, &high) == 2) {

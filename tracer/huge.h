@@ -12,8 +12,7 @@
 #include "tracer/watch.h"
 
 /* By the map that @process has read last. */
-int huge_refuse(struct watch *watch,
-		const struct process *process) _must_check_;
+int huge_refuse(struct watch *watch, struct process *process) _must_check_;
 
 /* How much of what is wanted was refused so. */
 uint64_t huge_refused(const struct watch *watch);

@@ -45,7 +45,7 @@ static bool is_forbidden(const char *path, pid_t pid)
 
 void privilege_look(struct session *session)
 {
-	pid_t pid = session->process->pid;
+	pid_t pid = process_proc(session->process);
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);

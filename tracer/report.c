@@ -95,7 +95,7 @@ void report_header(struct session *session)
 		return;
 	for (size_t i = 0; i < options->nwatches; i++)
 		watches[i] = options->watches[i];
-	executable_of(session->process->proc, executable);
+	executable_of(process_proc(session->process), executable);
 	gethostname(host, sizeof(host) - 1);
 	record_header(&session->log->buffer, &header);
 	log_line(session->log);
@@ -212,7 +212,7 @@ void report_exec(struct session *session)
 	struct timespec time = report_time();
 	char executable[PATH_MAX];
 
-	executable_of(session->process->proc, executable);
+	executable_of(process_proc(session->process), executable);
 	record_exec(&session->log->buffer, session->process->pid, executable,
 		    &time);
 	log_line(session->log);

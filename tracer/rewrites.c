@@ -16,7 +16,8 @@ static void found(struct session *session)
 void rewrites_look(struct session *session)
 {
 	if (!session->rewrites &&
-	    descriptors_any(session->process->proc, memory, ARRAY_SIZE(memory)))
+	    descriptors_any(process_proc(session->process), memory,
+			    ARRAY_SIZE(memory)))
 		found(session);
 }
 
@@ -26,6 +27,7 @@ void rewrites_after(struct session *session, int number, int64_t result)
 	    (number != SYS_open && number != SYS_openat &&
 	     number != SYS_openat2 && number != SYS_creat))
 		return;
-	if (descriptors_match(session->process->proc, (int)result, *memory))
+	if (descriptors_match(process_proc(session->process), (int)result,
+			      *memory))
 		found(session);
 }

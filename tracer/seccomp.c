@@ -29,8 +29,8 @@ bool seccomp_wanted(const struct session *session)
 /* Where it is neither, the kernel takes a filter only with no_new_privs. */
 static bool is_permitted(const struct process *process)
 {
-	return process_status(process->pid, "NoNewPrivs", 10, 0) ||
-	       process_status(process->pid, "CapEff", 16, 0) >> CAP_ADMIN & 1;
+	return process_status(process->proc, "NoNewPrivs", 10, 0) ||
+	       process_status(process->proc, "CapEff", 16, 0) >> CAP_ADMIN & 1;
 }
 
 const char *seccomp_way(const struct session *session)

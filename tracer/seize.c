@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/family.h"
+#include "tracer/process/living.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 
@@ -34,16 +35,24 @@ static bool is_kernel_worker(pid_t pid, pid_t tid)
 	       flags & WORKER;
 }
 
+/*
+ * A leader that is a zombie cannot be seized (EPERM).  It is kept as one that
+ * does not answer, as if it had ended later: an exec of another thread gives
+ * its number back to life.
+ */
 static int seize_thread(struct process *process, pid_t tid)
 {
 	struct thread *thread;
 	int r = trace_seize(tid, process->options);
+	bool ended = r == -EPERM && tid == process->pid && !living(tid);
 
-	if (r == 0)
+	if (r == 0 || ended)
 		r = process_add(process, tid, &thread);
-	if (r == 0)
-		thread->state = THREAD_RUNNING;
-	return r;
+	if (r < 0)
+		return r;
+	thread->state = THREAD_RUNNING;
+	thread->ended = thread->untold = ended;
+	return 0;
 }
 
 /* One look at the threads; returns how many were new, or -errno. */
@@ -69,7 +78,7 @@ static int seize_new(struct process *process)
 		 * already, which the kernel calls EPERM. */
 		if (r < 0 && r != -ESRCH && r != -EPERM)
 			return r;
-		if (r == -EPERM && tid == process->pid)
+		if (r == -EPERM && process_is_empty(process) && living(tid))
 			return r;
 		found += r == 0;
 	}
@@ -97,7 +106,7 @@ int seize(struct session *session, pid_t pid, struct error *err)
 	do
 		r = seize_new(session->process);
 	while (r > 0);
-	if (r < 0 || !process_thread(session->process, pid))
+	if (r < 0 || process_is_empty(session->process))
 		return permission_explain(pid, r < 0 ? r : -ESRCH,
 					  PERMISSION_YAMA, err);
 	/* It may have exec'ed before it was ours: the memory that we opened

@@ -8,6 +8,7 @@
 #include "tracer/jobs.h"
 #include "tracer/lift.h"
 #include "tracer/process/kept.h"
+#include "tracer/process/living.h"
 #include "tracer/sample.h"
 #include "tracer/slice.h"
 #include "tracer/survive.h"
@@ -18,9 +19,12 @@ static const struct verdict gone = { VERDICT_GONE, 0 };
 static void bury(struct session *session, struct thread *thread)
 {
 	struct process *process = session->process;
-	bool leads = thread->tid == process->pid;
+	const struct thread *leader = process_thread(process, process->pid);
+	bool leads = thread == leader;
 
-	if (leads)
+	/* Of one that had ended before we came nobody tells: the process ends
+	 * with the last of the others, most often by exit_group(2). */
+	if (leads || (leader && leader->untold && thread->tgid == process->pid))
 		session->status = thread->stop.status;
 	session_call_forget(session, thread);
 	lift_forget(thread);
@@ -28,7 +32,7 @@ static void bury(struct session *session, struct thread *thread)
 	process_remove(process, thread);
 	/* Of a process that we let go the last thread of ours may not be the
 	 * last that it has. */
-	if (process->threads.count == 0 && (leads || !session_is_over(session)))
+	if (process_is_empty(process) && (leads || !session_is_over(session)))
 		session_ended(session);
 }
 
@@ -266,11 +270,26 @@ void session_finish(struct session *session, const char *why)
 	session_serve(session);
 }
 
+/* Of those that are to be let go there is at most a leader that has ended,
+ * which cannot be: it stays a zombie until the others end, as without us. */
+static bool is_let_go(const struct process *process)
+{
+	pid_t tid;
+
+	if (process_is_empty(process))
+		return true;
+	if (process->threads.count > 1 ||
+	    !process_thread(process, process->pid))
+		return false;
+	tid = living_thread(process->pid);
+	return tid && tid != process->pid;
+}
+
 bool session_is_done(const struct session *session)
 {
 	return session->children.count == 0 && session->idle.count == 0 &&
-	       (session->ended || (session_is_over(session) &&
-				   session->process->threads.count == 0));
+	       (session->ended ||
+		(session_is_over(session) && is_let_go(session->process)));
 }
 
 void session_tick(struct session *session)

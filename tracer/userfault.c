@@ -16,7 +16,7 @@ void userfault_look(struct session *session)
 	const char *pattern = "anon_inode:\\[userfaultfd]";
 
 	session->userfaults |=
-		descriptors_any(session->process->proc, &pattern, 1);
+		descriptors_any(process_proc(session->process), &pattern, 1);
 }
 
 static int refuse(struct session *session, uint64_t start, uint64_t end)
@@ -49,7 +49,8 @@ int userfault_refuse(struct session *session)
 	ranges_clear(&session->registered);
 	if (!session->userfaults)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/smaps", session->process->proc);
+	snprintf(path, sizeof(path), "/proc/%d/smaps",
+		 process_proc(session->process));
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 	while (r == 0 && file && getline(&line, &size, file) > 0) {
 		uint64_t low, high;

@@ -85,7 +85,8 @@ static size_t prefer_program(const struct finder *finder, struct symbol *symbol,
 	ssize_t length;
 	size_t kept = 0;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", finder->process->proc);
+	snprintf(link, sizeof(link), "/proc/%d/exe",
+		 process_proc(finder->process));
 	length = readlink(link, path, sizeof(path) - 1);
 	path[length > 0 ? length : 0] = '\0';
 	for (size_t i = 0; i < count; i++)

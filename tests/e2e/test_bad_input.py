@@ -25,14 +25,6 @@ print("seized", flush=True)
 time.sleep(1000)
 """ % PTRACE_SEIZE
 
-# The main thread ends, another lives on.
-LEADERLESS = """
-import ctypes, threading, time
-threading.Thread(target=time.sleep, args=(60,)).start()
-print("ready", flush=True)
-ctypes.CDLL(None).syscall(60, 0)
-"""
-
 
 def elf32(path):
     """A 32-bit program that waits for a signal: pause(), for ever."""
@@ -196,16 +188,6 @@ class Attach(Bad):
         self.assertEqual(FAILED, result.status, text(result.err))
         self.assertEqual(1, len(result.err.splitlines()), text(result.err))
         self.assertIn(b"perf_event_paranoid", result.err)
-
-    def test_only_other_threads_live(self):
-        with running([sys.executable, "-c", LEADERLESS]) as process:
-            self.assertEqual(b"ready\n", process.stdout.readline())
-            for _ in range(1000):
-                if harness.thread_states(process.pid)[process.pid] == "Z":
-                    break
-                time.sleep(0.01)
-            self.refused([CLSATTACH, "-p", str(process.pid)], FAILED,
-                         "main thread", "clsrun")
 
     def test_already_traced(self):
         with running(["sleep", "1000"]) as sleep, \

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/kernel_child.h"
+#include "tracer/process/living.h"
 
 /* A page of this process that is closed until it is unmapped. */
 static uint8_t *closed_page(int sharing)
@@ -307,6 +308,52 @@ static void test_uring_worker_is_a_task(void **state)
 	assert_true(flags & WORKER);
 }
 
+static void *outlive_first(void *argument)
+{
+	struct shared *shared = argument;
+
+	shared->result = syscall(SYS_gettid);
+	child_spin(shared);
+	_exit(3);
+}
+
+static void end_first(struct shared *shared)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, outlive_first, shared) == 0)
+		syscall(SYS_exit, 0);
+}
+
+static void test_zombie_that_leads(void **state)
+{
+	struct shared *shared = *state;
+	pid_t pid = child_start(end_first, shared), tid;
+	char path[48], byte;
+	int fd;
+
+	child_wait_ready(shared);
+	tid = (pid_t)shared->result;
+	for (int i = 0; i < 10000 && living(pid); i++)
+		usleep(1000);
+	assert_false(living(pid));
+	assert_int_equal(living_thread(pid), tid);
+	assert_int_equal(trace_seize(pid, 0), -EPERM);
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, &byte, 1), 0);
+	close(fd);
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, &byte, 1), 1);
+	close(fd);
+	assert_int_equal(trace_seize(tid, 0), 0);
+	shared->go = 1;
+	assert_int_equal(child_stop(tid).value, 3);
+	assert_int_equal(child_stop(pid).value, 3);
+	assert_int_equal(living_thread(pid), 0);
+}
+
 static int clear(void **state)
 {
 	memset(*state, 0, sizeof(struct shared));
@@ -337,6 +384,7 @@ int main(void)
 		test(test_forced_fault_resets),
 		test(test_forced_step_resets),
 		test(test_uring_worker_is_a_task),
+		test(test_zombie_that_leads),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -4,6 +4,7 @@
 
 #include "tracer/process/image.h"
 #include "tracer/process/image_open.h"
+#include "tracer/process/living.h"
 #include "tracer/process/minidebug.h"
 
 /* Beyond this a table is read at once, so that its descriptor can go. */
@@ -142,7 +143,9 @@ static void load(struct image *image)
 	/* What was read until an error is still true. */
 	if (elf_table_read(table, image->fd) == 0 && !table->symtab &&
 	    image->layout.build_id_size)
-		debug = image_open_debug(image->pid, &image->layout);
+		/* That a leader has ended nobody told. */
+		debug = image_open_debug(living_thread(image->pid),
+					 &image->layout);
 	if (debug >= 0 && elf_table_read(table, debug) == 0)
 		table->symtab = true;
 	if (!table->symtab)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/process/jitmap.h"
+#include "tracer/process/living.h"
 #include "tracer/process/status.h"
 
 enum {
@@ -25,12 +26,13 @@ static int open_map(pid_t pid, struct stat *ret)
 {
 	struct status status;
 	char path[64];
-	int fd, r = status_read(pid, &status);
+	pid_t tid = living_thread(pid);
+	int fd, r = status_read(tid, &status);
 
 	if (r < 0)
 		return r;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", pid,
-		 status.inner);
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", tid,
+		 status.inner_tgid);
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

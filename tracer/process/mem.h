@@ -22,7 +22,8 @@ int mem_write(int fd, uint64_t addr, const void *buffer,
 
 /*
  * The same of much memory in which nothing is closed: the kernel copies it
- * once instead of twice.  False: not all of it, or less than pays.
+ * once instead of twice.  False: not all of it, or less than pays, or the
+ * thread @pid has no memory any longer.
  */
 bool mem_read_open(pid_t pid, uint64_t addr, void *buffer, size_t size);
 bool mem_write_open(pid_t pid, uint64_t addr, const void *buffer, size_t size);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tracer/process/living.h"
 #include "tracer/process/permission.h"
 #include "tracer/process/program.h"
 #include "tracer/process/status.h"
@@ -46,7 +47,7 @@ static int explain_kind(pid_t pid, const struct status *target,
 	const char *why;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", living_thread(pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	why = fd < 0 ? NULL : program_unsuitable(fd);
 	if (why)
@@ -55,26 +56,6 @@ static int explain_kind(pid_t pid, const struct status *target,
 				 "programs can be traced",
 				 pid, target->name, why);
 	return 0;
-}
-
-/* 'Z' is the state of the main thread. */
-static int explain_ended(pid_t pid, const struct status *target,
-			 struct error *err)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	if (!stat(path, &st) && st.st_nlink > 3) /* itself, "..", one thread */
-		return error_set(err, -ESRCH,
-				 "the main thread of process %d (%s) has ended "
-				 "and only others live on: such a process can "
-				 "be traced from its start, with clsrun",
-				 pid, target->name);
-	return error_set(err, -ESRCH,
-			 "process %d (%s) has ended already: it is a "
-			 "zombie that its parent did not wait for",
-			 pid, target->name);
 }
 
 /* What no permission changes. */
@@ -90,7 +71,10 @@ static int explain_certain(pid_t pid, const struct status *target,
 				 "process, all of its threads are traced",
 				 pid, target->name, target->tgid);
 	if (target->state == 'Z' || target->state == 'X')
-		return explain_ended(pid, target, err);
+		return error_set(err, -ESRCH,
+				 "process %d (%s) has ended already: it is a "
+				 "zombie that its parent did not wait for",
+				 pid, target->name);
 	if (target->kernel_thread)
 		return error_set(err, -EPERM,
 				 "process %d (%s) is a thread of the kernel, "
@@ -169,7 +153,7 @@ static bool other_user_namespace(pid_t pid)
 {
 	char path[48], theirs[64] = "", ours[64] = "";
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", living_thread(pid));
 	return readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
 	       readlink("/proc/self/ns/user", ours, sizeof(ours) - 1) > 0 &&
 	       strcmp(theirs, ours);
@@ -181,7 +165,7 @@ static bool is_dumpable(pid_t pid, const struct status *target)
 	struct stat st;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", living_thread(pid));
 	return stat(path, &st) < 0 || st.st_uid == target->uid[1];
 }
 
@@ -251,13 +235,25 @@ static int explain_unseen(pid_t pid, int number, struct error *err)
 	return error_set(err, -ESRCH, "there is no process %d", pid);
 }
 
+/* A first thread that has ended says nothing of those that live. */
+static int read_target(pid_t pid, struct status *ret)
+{
+	int r = pid > 0 ? status_read(pid, ret) : -ESRCH;
+	pid_t tid = r == 0 && ret->state == 'Z' ? living_thread(pid) : 0;
+	struct status other;
+
+	if (tid && status_read(tid, &other) == 0)
+		*ret = other;
+	return r;
+}
+
 int permission_explain(pid_t pid, int number, const char *yama_path,
 		       struct error *err)
 {
 	struct status target;
 	int r;
 
-	r = pid > 0 ? status_read(pid, &target) : -ESRCH;
+	r = read_target(pid, &target);
 	r = r < 0 ? explain_unseen(pid, r, err)
 		  : explain_certain(pid, &target, err);
 	if (r < 0 || !number)

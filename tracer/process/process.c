@@ -4,9 +4,19 @@
 
 #include "tracer/process/frames.h"
 #include "tracer/process/landing.h"
+#include "tracer/process/living.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/perf.h"
 #include "tracer/process/process.h"
+
+/* Of one whose threads are not known. */
+static void find_proc(struct process *process)
+{
+	pid_t tid = living_thread(process->pid);
+
+	process->proc = tid ? tid : process->pid;
+	process->stack = process_stack(process->proc);
+}
 
 int process_new(pid_t pid, struct process **ret)
 {
@@ -16,14 +26,15 @@ int process_new(pid_t pid, struct process **ret)
 
 	if (!process)
 		return -ENOMEM;
-	process->pid = process->proc = pid;
+	process->pid = pid;
+	process->mem = -1;
 	process->maps_stale = true;
-	process->stack = process_stack(pid);
+	find_proc(process);
 
-	r = mem_open(pid, &process->mem);
+	r = mem_open(process->proc, &process->mem);
 	if (r < 0)
 		return r;
-	r = symbols_new(pid, &process->symbols);
+	r = symbols_new(process->proc, &process->symbols);
 	if (r < 0)
 		return r;
 	*ret = take(process);
@@ -71,19 +82,18 @@ int process_exec(struct process *process)
 {
 	int r;
 
+	find_proc(process);
 	closep(&process->mem);
-	r = mem_open(process->pid, &process->mem);
+	r = mem_open(process->proc, &process->mem);
 	if (r < 0)
 		return r;
 
 	symbols_free(process->symbols);
 	process->symbols = NULL;
-	r = symbols_new(process->pid, &process->symbols);
+	r = symbols_new(process->proc, &process->symbols);
 	if (r < 0)
 		return r;
 
-	process->proc = process->pid;
-	process->stack = process_stack(process->pid);
 	process->maps_stale = true;
 	process->syscall_insn = 0;
 	process->scratch = (struct scratch){ 0 };
@@ -108,24 +118,61 @@ static bool same(const struct maps *a, const struct maps *b)
 	return true;
 }
 
-/* A leader that has ended has no map; those of its threads that live have. */
-static int read_maps(struct process *process, struct maps **ret)
+/* A vfork child, which is another process, comes last. */
+static pid_t choose_proc(const struct process *process)
 {
-	int r = maps_read(process->proc, ret, NULL);
+	enum { NOBODY, CHILD, RUNS, STANDS } best = NOBODY;
+	pid_t tid = process->proc;
 
 	table_for_each(&process->threads, s)
 	{
-		struct thread *thread = s->value;
+		const struct thread *thread = s->value;
+		int rank = thread->tgid != process->pid ? CHILD
+			   : thread_is_stopped(thread)	? STANDS
+							: RUNS;
 
-		if (r == 0 && (*ret)->count)
-			return 0;
+		if (rank <= (int)best ||
+		    (rank < STANDS && !living(thread->tid)))
+			continue;
+		best = rank;
+		tid = thread->tid;
+	}
+	return tid;
+}
+
+pid_t process_proc(struct process *process)
+{
+	const struct thread *thread = process_thread(process, process->proc);
+	pid_t tid;
+
+	if (thread && thread_is_stopped(thread))
+		return process->proc;
+	tid = choose_proc(process);
+	if (tid != process->proc)
+		symbols_follow(process->symbols, tid);
+	process->proc = tid;
+	return tid;
+}
+
+/* A thread that was running may be gone when its map is read. */
+static int read_maps(struct process *process, struct maps **ret)
+{
+	size_t tries = process->threads.count;
+	int r = maps_read(process_proc(process), ret, NULL);
+
+	while (tries-- && (r == -ESRCH || (r == 0 && !(*ret)->count))) {
 		if (r == 0)
 			maps_free(*ret);
-		process->proc = thread->tid;
-		symbols_follow(process->symbols, process->proc);
-		r = maps_read(process->proc, ret, NULL);
+		r = maps_read(process_proc(process), ret, NULL);
 	}
 	return r;
+}
+
+bool process_is_empty(const struct process *process)
+{
+	const struct thread *leader = process_thread(process, process->pid);
+
+	return process->threads.count == (leader && leader->untold);
 }
 
 int process_remap(struct process *process)
@@ -162,7 +209,7 @@ void process_note_seccomp(struct process *process)
 {
 	/* A filter stays, and a thread may have one of its own. */
 	if (!process->seccomp)
-		process->seccomp = has_filters(process, process->pid);
+		process->seccomp = has_filters(process, process->proc);
 	table_for_each(&process->threads, s)
 	{
 		const struct thread *thread = s->value;
@@ -197,8 +244,12 @@ int process_add(struct process *process, pid_t tid, struct thread **ret)
 
 void process_remove(struct process *process, struct thread *thread)
 {
+	bool read = thread->tid == process->proc;
+
 	table_remove(&process->threads, (uint64_t)thread->tid);
 	thread_free(thread);
+	if (read)
+		process_proc(process);
 }
 
 static int read_callback(void *context, uint64_t addr, void *buffer,

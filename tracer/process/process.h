@@ -59,6 +59,8 @@ struct thread {
 	bool call_stays;  /* pages may be closed while it is in that call */
 	bool perf_failed; /* it could not be made */
 	bool vforking;	  /* waits in the kernel for its vfork child */
+	bool ended;	  /* a leader, found dead while others live */
+	bool untold;	  /* before we came, so that nobody will tell */
 	bool grouped;	  /* was in a group stop: EINTR is the kernel's own */
 	bool regroup;	  /* left its group stop on our behalf */
 	bool reinterrupt; /* an interrupt was taken away, likewise */
@@ -103,7 +105,7 @@ struct scratch {
 
 struct process {
 	pid_t pid;
-	pid_t proc; /* whose files in /proc are read: a thread that lives */
+	pid_t proc; /* process_proc(), when it was asked last */
 	int mem;
 	uint64_t stack; /* where it began: what is forked has the same; 0: ? */
 	unsigned long options; /* of ptrace, TRACE_* */
@@ -123,7 +125,7 @@ struct process {
 	struct survival survival;
 };
 
-/* @tid need not be stopped.  The process has no threads yet. */
+/* It need not be stopped.  The process has no threads yet. */
 int process_new(pid_t pid, struct process **ret) _must_check_;
 void process_free(struct process *process); /* and its threads */
 DEFINE_CLEANUP(process)
@@ -133,6 +135,16 @@ uint64_t process_stack(pid_t pid);
 
 /* After an exec: another address space under the same pid. */
 int process_exec(struct process *process) _must_check_;
+
+/*
+ * Whose files in /proc are the process's: the leader may have ended long ago.
+ * A thread that stands still if there is one, so that it lives until they are
+ * read.
+ */
+pid_t process_proc(struct process *process);
+
+/* No thread is left, but maybe a leader that had ended before we came. */
+bool process_is_empty(const struct process *process);
 
 /* Look whether it has seccomp filters by now. */
 void process_note_seccomp(struct process *process);

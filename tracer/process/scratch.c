@@ -146,8 +146,9 @@ int inject_dispositions(struct injection *injection)
 {
 	struct process *process = injection->thread->process;
 	struct dispositions *dispositions = &process->dispositions;
-	uint64_t ignored = process_status(process->pid, "SigIgn", 16, 0);
-	uint64_t caught = process_status(process->pid, "SigCgt", 16, 0);
+	pid_t tid = injection->thread->tid;
+	uint64_t ignored = process_status(tid, "SigIgn", 16, 0);
+	uint64_t caught = process_status(tid, "SigCgt", 16, 0);
 
 	for (int signal = 1; signal <= SIGNALS; signal++) {
 		struct disposition *d = &dispositions->signal[signal];

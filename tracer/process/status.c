@@ -8,6 +8,12 @@
 /* PF_KTHREAD, of the kernel's sched.h; the flags of stat tell it: proc(5) */
 #define KERNEL_THREAD 0x00200000UL
 
+/* One number for each namespace, from outside in. */
+static pid_t innermost(const char *line)
+{
+	return (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
+}
+
 static void status_line(struct status *ret, const char *line)
 {
 	uid_t *u = ret->uid;
@@ -22,8 +28,10 @@ static void status_line(struct status *ret, const char *line)
 	sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]);
 	sscanf(line, "CapEff: %" SCNx64, &ret->capabilities);
 	sscanf(line, "Seccomp: %d", &ret->seccomp);
-	if (!strncmp(line, "NSpid:", 6))
-		ret->inner = (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
+	if (!strncmp(line, "NSpid:\t", 7))
+		ret->inner = innermost(line);
+	if (!strncmp(line, "NStgid:\t", 8))
+		ret->inner_tgid = innermost(line);
 	if (!strncmp(line, "x86_Thread_features:", 20))
 		ret->shadow_stack = strstr(line, "shstk");
 }

@@ -15,7 +15,9 @@ struct status {
 	bool kernel_thread;
 	bool shadow_stack;  /* in force for this thread */
 	pid_t tgid, tracer; /* tracer 0: none, or one we cannot see */
-	pid_t inner;  /* @pid as its own pid namespace counts; 0 not known */
+	/* @pid, and its process, as its own pid namespace counts; 0 not known
+	 */
+	pid_t inner, inner_tgid;
 	uid_t uid[4]; /* real, effective, saved, file system */
 	gid_t gid[4];
 	int seccomp;	       /* SECCOMP_MODE_* */

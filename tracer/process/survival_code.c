@@ -195,9 +195,10 @@ static inline uint64_t word(uint64_t value)
 
 COPIED static bool write_forced(const struct survival_journal *journal)
 {
-	/* "/proc/self/mem" */
-	const uint64_t path[2] = { word(UINT64_C(0x65732f636f72702f)),
-				   word(UINT64_C(0x6d656d2f666c)) };
+	/* "/proc/thread-self/mem": the first thread may have ended */
+	const uint64_t path[3] = { word(UINT64_C(0x68742f636f72702f)),
+				   word(UINT64_C(0x6c65732d64616572)),
+				   word(UINT64_C(0x6d656d2f66)) };
 	long fd = call4(SYS_open, (uint64_t)path, 2 /* O_RDWR */, 0, 0);
 	long put;
 

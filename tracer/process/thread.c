@@ -39,6 +39,7 @@ void thread_forget(struct thread *thread)
 	thread->last_call = -1;
 	thread->restarted = thread->grouped = thread->mask_known = false;
 	thread->lifted = thread->waits = thread->enters = false;
+	thread->ended = thread->untold = false;
 	frames_forget(thread);
 	thread->inner = 0;
 	thread->call_deadline = 0;
@@ -125,8 +126,11 @@ static int await(struct thread *thread)
 		return 0;
 	do {
 		r = stop_wait(thread->tid, true, &stop);
-		if (r == -EINTR && is_deaf(thread->tid))
+		if (r == -EINTR && is_deaf(thread->tid)) {
+			/* To wait for it each time takes a tick. */
+			thread->ended = thread_is_in_state(thread->tid, "Z");
 			return 0;
+		}
 	} while (r == -EINTR);
 
 	if (r == -ECHILD)
@@ -139,8 +143,9 @@ static int await(struct thread *thread)
 /* -ESRCH: it is dying; its end will be told to whoever waits next. */
 static bool interrupt(struct thread *thread, enum hold hold)
 {
-	if (thread->in_call &&
-	    (hold == HOLD_USER || (hold == HOLD_ARM && thread->call_stays)))
+	if (thread->ended ||
+	    (thread->in_call &&
+	     (hold == HOLD_USER || (hold == HOLD_ARM && thread->call_stays))))
 		return false;
 	return thread->state == THREAD_NEW ||
 	       (thread->state == THREAD_RUNNING &&
