@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <sys/sysmacros.h>
 
 #include "tracer/huge.h"
+#include "tracer/process/smaps.h"
 
 enum { SMALLEST = 2 << 20 };
 
@@ -21,27 +21,18 @@ static bool any_may_be(const struct maps *maps)
 	return false;
 }
 
+static int refuse_large(void *watch, const struct smaps_mapping *mapping)
+{
+	return mapping->page <= PAGE ? 0
+				     : watch_refuse(watch, mapping->start,
+						    mapping->end, REFUSED_HUGE);
+}
+
 int huge_refuse(struct watch *watch, struct process *process)
 {
-	uint64_t start = 0, end = 0, low, high, size;
-	char path[48], line[4500]; /* with a path of 4096 bytes */
-	int r = 0;
-
 	if (!any_may_be(process->maps))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/smaps", process_proc(process));
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	while (r == 0 && file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &low, &high) == 2) {
-			start = low;
-			end = high;
-		} else if (sscanf(line, "KernelPageSize: %" SCNu64, &size) ==
-				   1 &&
-			   size > PAGE >> 10) {
-			r = watch_refuse(watch, start, end, REFUSED_HUGE);
-		}
-	}
-	return r;
+	return smaps_each(process_proc(process), refuse_large, watch);
 }
 
 uint64_t huge_refused(const struct watch *watch)

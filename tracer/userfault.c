@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/userfaultfd.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tracer/process/descriptors.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/smaps.h"
 #include "tracer/userfault.h"
 
 void userfault_look(struct session *session)
@@ -19,51 +17,32 @@ void userfault_look(struct session *session)
 		descriptors_any(process_proc(session->process), &pattern, 1);
 }
 
-static int refuse(struct session *session, uint64_t start, uint64_t end)
+/* Missing pages, protected ones, minor faults. */
+static bool is_registered(const struct smaps_mapping *mapping)
 {
-	int r = ranges_add(&session->registered, start, end, 0);
-
-	return r < 0 ? r
-		     : watch_refuse(&session->watch, start, end,
-				    REFUSED_USERFAULT);
+	return smaps_has(mapping, "um") || smaps_has(mapping, "uw") ||
+	       smaps_has(mapping, "ui");
 }
 
-/* " um": missing pages, " uw": protected ones, " ui": minor faults. */
-static bool is_registered(const char *flags)
+static int refuse(void *context, const struct smaps_mapping *mapping)
 {
-	static const char prefix[] = "VmFlags:";
+	struct session *session = context;
+	int r;
 
-	return strncmp(flags, prefix, sizeof(prefix) - 1) == 0 &&
-	       (strstr(flags, " um") || strstr(flags, " uw") ||
-		strstr(flags, " ui"));
+	if (!is_registered(mapping))
+		return 0;
+	r = ranges_add(&session->registered, mapping->start, mapping->end, 0);
+	return r < 0 ? r
+		     : watch_refuse(&session->watch, mapping->start,
+				    mapping->end, REFUSED_USERFAULT);
 }
 
 int userfault_refuse(struct session *session)
 {
-	uint64_t start = 0, end = 0;
-	char path[48];
-	_cleanup_(freep) char *line = NULL;
-	size_t size = 0;
-	int r = 0;
-
 	ranges_clear(&session->registered);
 	if (!session->userfaults)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/smaps",
-		 process_proc(session->process));
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	while (r == 0 && file && getline(&line, &size, file) > 0) {
-		uint64_t low, high;
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &low, &high) ==
-		    2) {
-			start = low;
-			end = high;
-		} else if (is_registered(line)) {
-			r = refuse(session, start, end);
-		}
-	}
-	return r;
+	return smaps_each(process_proc(session->process), refuse, session);
 }
 
 int userfault_enter(struct session *session, struct thread *thread,
