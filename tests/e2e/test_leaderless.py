@@ -10,18 +10,12 @@ import signal
 import time
 
 import harness
-import servers
 import test_attach
 from harness import CLSATTACH, number, running, target, text
 
 
 def first_has_ended(pid):
     return harness.thread_states(pid).get(pid) == "Z"
-
-
-def threads_in(path):
-    with open(path, "rb") as file:
-        return set(re.findall(rb'"tid":(\d+)', file.read()))
 
 
 class Leaderless(test_attach.Attaching):
@@ -47,10 +41,21 @@ class Leaderless(test_attach.Attaching):
                 if b'"type":"armed"' in test_attach.beginning(path):
                     break
                 time.sleep(0.01)
-            yield log, tracer, path
+            yield log, tracer
             out, err = tracer.communicate(b"", harness.TIMEOUT)
             self.assertEqual(0, tracer.returncode, text(err))
             log.append(self.read_log(path, err))
+
+    def await_threads(self, threads):
+        """Until the log that is being written has events of so many."""
+        for _ in range(1000):
+            seen = set(re.findall(rb'"type":"access".*?"tid":(\d+)',
+                                  test_attach.beginning(
+                                      self.path("log%d" % self.logs))))
+            if len(seen) >= threads:
+                return
+            time.sleep(0.01)
+        self.fail("events of %d threads only" % len(seen))
 
     def look(self, pid):
         """Through a thread that lives."""
@@ -90,10 +95,10 @@ class Leaderless(test_attach.Attaching):
             before = self.look(pid)
             for _ in range(3):
                 log = self.attach(pid, "-k", "-w", "tally", "--every",
-                                  "--max-events", "200")
+                                  "--max-events", "1000")
                 self.assert_tells_all(log, pid, 3)
                 self.assertEqual("max-events", log.summary["end"])
-                self.assertEqual(200, log.summary["events"])
+                self.assertEqual(1000, log.summary["events"])
                 self.assert_as_before(pid, before)
             self.finish(process)
 
@@ -111,7 +116,7 @@ class Leaderless(test_attach.Attaching):
         """It ends while it is traced: when, and how, is told."""
         with self.process() as process:
             with self.tracer(process.pid, "-w", "tally", "--every") as (
-                    log, tracer, _):
+                    log, tracer):
                 self.finish(process)
             self.assertEqual(("exited", 7), (log[0].summary["end"],
                                              log[0].summary["status"]))
@@ -120,9 +125,8 @@ class Leaderless(test_attach.Attaching):
         """The thread whose files in /proc we have, and another after it."""
         with self.process() as process:
             with self.tracer(process.pid, "-k", "-w", "tally", "--every") as (
-                    log, tracer, path):
-                servers.wait_for("all of them", 60,
-                                 lambda: len(threads_in(path)) >= 3)
+                    log, tracer):
+                self.await_threads(3)
                 self.tell(process, b"w", b"gone")
                 time.sleep(0.2)
                 self.tell(process, b"w", b"gone")
@@ -143,7 +147,7 @@ class Leaderless(test_attach.Attaching):
                         ["--sample=50", "-w", "map:bss"]):
             with self.subTest(options), self.process("late") as process:
                 with self.tracer(process.pid, "-k", *options) as (
-                        log, tracer, _):
+                        log, tracer):
                     self.tell(process, b"l", b"ended")
                     time.sleep(0.3)
                     self.tell(process, b"w", b"gone")
@@ -160,7 +164,7 @@ class Leaderless(test_attach.Attaching):
     def test_children(self):
         with self.process() as process:
             with self.tracer(process.pid, "-f", "-w", "tally", "--every") as (
-                    log, tracer, _):
+                    log, tracer):
                 self.tell(process, b"f", b"forked")
                 self.finish(process)
             child = log[0].of("fork")[0]["child"]
@@ -177,7 +181,7 @@ class Leaderless(test_attach.Attaching):
         """A thread that is not the first becomes it."""
         with self.process() as process:
             with self.tracer(process.pid, "-w", "tally", "--every") as (
-                    log, tracer, _):
+                    log, tracer):
                 self.tell(process, b"e", b"again")
                 self.assertEqual(4, process.wait(harness.TIMEOUT))
             self.assertEqual(1, len(log[0].of("exec")))
