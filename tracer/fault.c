@@ -7,6 +7,7 @@
 #include "tracer/fault.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/rseq.h"
+#include "tracer/process/status.h"
 #include "tracer/refuse.h"
 #include "tracer/userfault.h"
 #include "tracer/vector.h"
@@ -291,18 +292,17 @@ int session_fault(struct session *session, struct thread *thread,
 
 bool fault_waits(const struct thread *thread)
 {
-	pid_t tid = thread->tid;
-	uint64_t pending, bit = signal_bit(SIGSEGV);
+	uint64_t bit = signal_bit(SIGSEGV);
+	struct status_signals now;
 
 	if (thread->stop.kind == STOP_SIGNAL ||
-	    process_status(tid, "SigBlk", 16, bit) & bit)
+	    status_signals(thread->tid, &now) < 0 || now.blocked & bit)
 		return false; /* the kernel lifts the block for faults */
-	pending = process_status(tid, "SigPnd", 16, 0);
 	/* What was sent to the process may stand for a fault of a thread's
 	 * that blocked it. */
 	if (thread->mask_known && thread->mask & bit)
-		pending |= process_status(tid, "ShdPnd", 16, 0);
-	return pending & bit;
+		now.pending |= now.shared;
+	return now.pending & bit;
 }
 
 bool fault_is_told(const struct session *session, const struct thread *thread)

@@ -7,6 +7,7 @@
 #include "tracer/lift.h"
 #include "tracer/process/frames.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/status.h"
 
 /* glibc 2.36 has no names for these. */
 enum { CLONE3 = 435, EPOLL_PWAIT2 = 441 };
@@ -39,9 +40,10 @@ static bool minds_mask(int number)
 
 static bool is_pending(pid_t tid)
 {
-	return (process_status(tid, "SigPnd", 16, 0) |
-		process_status(tid, "ShdPnd", 16, 0)) &
-	       signal_bit(SIGSEGV);
+	struct status_signals now;
+
+	return status_signals(tid, &now) == 0 &&
+	       (now.pending | now.shared) & signal_bit(SIGSEGV);
 }
 
 /* A signal that was to wait would be told at once. */

@@ -6,6 +6,7 @@
 #include "tracer/jobs.h"
 #include "tracer/lift.h"
 #include "tracer/process/kept.h"
+#include "tracer/process/status.h"
 #include "tracer/raise.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
@@ -50,11 +51,12 @@ static bool signal_waits(const struct session *session,
 			 const struct thread *thread)
 {
 	bool known = session->process->dispositions.known;
-	pid_t tid = thread->tid;
-	uint64_t pending = process_status(tid, "SigPnd", 16, 0) |
-			   process_status(tid, "ShdPnd", 16, 0);
+	struct status_signals now;
+	uint64_t pending;
 
-	pending &= ~process_status(tid, "SigBlk", 16, 0);
+	if (status_signals(thread->tid, &now) < 0)
+		return false;
+	pending = (now.pending | now.shared) & ~now.blocked;
 	for (int signal = 1; signal <= SIGNALS; signal++)
 		if (pending & signal_bit(signal) &&
 		    !(known && session_ignores(session, thread, signal)))
@@ -123,15 +125,15 @@ bool session_ignores(const struct session *session, const struct thread *thread,
 {
 	const struct dispositions *all = &session->process->dispositions;
 	struct dispositions now = { 0 };
-	uint64_t *handler = &now.signal[signal].handler;
+	struct status_signals told;
 
 	if (session->phase == PHASE_ARMED)
 		return disposition_ignores(all, signal);
-	if (process_status(thread->tid, "SigIgn", 16, 0) & signal_bit(signal))
-		*handler = (uint64_t)(uintptr_t)SIG_IGN;
-	else if (process_status(thread->tid, "SigCgt", 16, 0) &
-		 signal_bit(signal))
+	if (status_signals(thread->tid, &told) < 0 ||
+	    told.caught & signal_bit(signal))
 		return false;
+	if (told.ignored & signal_bit(signal))
+		now.signal[signal].handler = (uint64_t)(uintptr_t)SIG_IGN;
 	return disposition_ignores(&now, signal);
 }
 

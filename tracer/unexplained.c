@@ -76,7 +76,7 @@ static bool is_untouched(const struct session *session, uint64_t start,
 	const struct mapping *m = maps_find(session->process->maps, start);
 
 	return m && !m->shared && !m->inode && end <= m->end &&
-	       mem_is_missing(session->process->pid, start, end);
+	       mem_is_missing(process_pagemap(session->process), start, end);
 }
 
 /* What lies there; to read what is missing would make the kernel fill it. */

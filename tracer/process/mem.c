@@ -84,21 +84,25 @@ bool mem_write_open(pid_t pid, uint64_t addr, const void *buffer, size_t size)
 						0) == (ssize_t)size;
 }
 
-bool mem_is_missing(pid_t pid, uint64_t start, uint64_t end)
+int mem_open_pagemap(pid_t pid)
 {
-	const uint64_t there = UINT64_C(3) << 62; /* present, swapped */
 	char path[32];
-	_cleanup_(closep) int fd = -1;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
+	return fd < 0 ? -errno : fd;
+}
+
+bool mem_is_missing(int pagemap, uint64_t start, uint64_t end)
+{
+	const uint64_t there = UINT64_C(3) << 62; /* present, swapped */
+
 	for (uint64_t at = page_down(start); at < end; at += PAGE) {
 		uint64_t entry;
 
-		if (pread(fd, &entry, sizeof(entry), (off_t)(at / PAGE * 8)) !=
-			    sizeof(entry) ||
+		if (pread(pagemap, &entry, sizeof(entry),
+			  (off_t)(at / PAGE * 8)) != sizeof(entry) ||
 		    entry & there)
 			return false;
 	}

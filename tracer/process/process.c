@@ -27,7 +27,7 @@ int process_new(pid_t pid, struct process **ret)
 	if (!process)
 		return -ENOMEM;
 	process->pid = pid;
-	process->mem = -1;
+	process->mem = process->pagemap = -1;
 	process->maps_stale = true;
 	find_proc(process);
 
@@ -60,6 +60,7 @@ void process_free(struct process *process)
 	symbols_free(process->symbols);
 	survival_done(&process->survival);
 	closep(&process->mem);
+	closep(&process->pagemap);
 	free(process);
 }
 
@@ -83,6 +84,8 @@ int process_exec(struct process *process)
 	int r;
 
 	find_proc(process);
+	closep(&process->pagemap);
+	process->pagemap = -1;
 	closep(&process->mem);
 	r = mem_open(process->proc, &process->mem);
 	if (r < 0)
@@ -152,6 +155,13 @@ pid_t process_proc(struct process *process)
 		symbols_follow(process->symbols, tid);
 	process->proc = tid;
 	return tid;
+}
+
+int process_pagemap(struct process *process)
+{
+	if (process->pagemap < 0)
+		process->pagemap = mem_open_pagemap(process_proc(process));
+	return process->pagemap;
 }
 
 /* A thread that was running may be gone when its map is read. */

@@ -107,6 +107,7 @@ struct process {
 	pid_t pid;
 	pid_t proc; /* process_proc(), when it was asked last */
 	int mem;
+	int pagemap;	/* process_pagemap(), once it was asked for; < 0 */
 	uint64_t stack; /* where it began: what is forked has the same; 0: ? */
 	unsigned long options; /* of ptrace, TRACE_* */
 	bool seccomp;	       /* a thread of it has filters of its own */
@@ -142,6 +143,9 @@ int process_exec(struct process *process) _must_check_;
  * read.
  */
 pid_t process_proc(struct process *process);
+
+/* For mem_is_missing(); like mem it belongs to the address space. */
+int process_pagemap(struct process *process);
 
 /* No thread is left, but maybe a leader that had ended before we came. */
 bool process_is_empty(const struct process *process);

@@ -6,6 +6,7 @@
 
 #include "tracer/process/inject.h"
 #include "tracer/process/mem.h"
+#include "tracer/process/status.h"
 
 /* clang-format off */
 static const uint8_t code[] = {
@@ -146,18 +147,18 @@ int inject_dispositions(struct injection *injection)
 {
 	struct process *process = injection->thread->process;
 	struct dispositions *dispositions = &process->dispositions;
-	pid_t tid = injection->thread->tid;
-	uint64_t ignored = process_status(tid, "SigIgn", 16, 0);
-	uint64_t caught = process_status(tid, "SigCgt", 16, 0);
+	struct status_signals now;
+	int r = status_signals(injection->thread->tid, &now);
 
+	if (r < 0)
+		return r;
 	for (int signal = 1; signal <= SIGNALS; signal++) {
 		struct disposition *d = &dispositions->signal[signal];
-		int r = 0;
 
 		*d = (struct disposition){ 0 };
-		if (ignored & signal_bit(signal))
+		if (now.ignored & signal_bit(signal))
 			d->handler = (uint64_t)(uintptr_t)SIG_IGN;
-		else if (caught & signal_bit(signal))
+		else if (now.caught & signal_bit(signal))
 			r = inject_ask_disposition(injection, signal, d);
 		if (r < 0)
 			return r;

@@ -81,3 +81,27 @@ int status_read(pid_t pid, struct status *ret)
 	ret->kernel_thread = flags & KERNEL_THREAD;
 	return 0;
 }
+
+/* The last of them comes last. */
+int status_signals(pid_t tid, struct status_signals *ret)
+{
+	const struct {
+		const char *key;
+		uint64_t *value;
+	} keys[] = {
+		{ "SigPnd:", &ret->pending }, { "ShdPnd:", &ret->shared },
+		{ "SigBlk:", &ret->blocked }, { "SigIgn:", &ret->ignored },
+		{ "SigCgt:", &ret->caught },
+	};
+	_cleanup_(fclosep) FILE *file = proc_open(tid, "status");
+	size_t at = 0, length = strlen(keys[0].key);
+	char line[1024];
+
+	*ret = (struct status_signals){ 0 };
+	if (!file)
+		return -errno;
+	while (at < ARRAY_SIZE(keys) && fgets(line, sizeof(line), file))
+		if (strncmp(line, keys[at].key, length) == 0)
+			*keys[at++].value = strtoull(line + length, NULL, 16);
+	return at == ARRAY_SIZE(keys) ? 0 : -ESRCH;
+}

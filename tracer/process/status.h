@@ -24,5 +24,14 @@ struct status {
 	uint64_t capabilities; /* effective, a bit each */
 };
 
+/* Of a thread: signal n is bit n-1. */
+struct status_signals {
+	uint64_t pending, shared; /* waiting for it, for its process */
+	uint64_t blocked, ignored, caught;
+};
+
+/* 0, or -errno and nothing set: it is gone. */
+int status_signals(pid_t tid, struct status_signals *ret) _must_check_;
+
 /* @pid may be a tid.  0 or -errno: -ENOENT or -ESRCH where there is none. */
 int status_read(pid_t pid, struct status *ret) _must_check_;
