@@ -192,6 +192,8 @@ static void look(struct session *session, struct thread *thread, bool due)
 {
 	struct perf_sample sample;
 
+	if (thread->ended)
+		return;
 	begin(session, thread);
 	if (!thread->perf) {
 		session->counts.unsampled += due;

@@ -112,6 +112,16 @@ class Leaderless(test_attach.Attaching):
             self.assert_as_before(process.pid, before)
             self.finish(process)
 
+    def test_samples(self):
+        """Of those that live; the first thread has no stack to be missed."""
+        with self.process() as process:
+            log = self.attach(process.pid, "-F", "20", "--duration", "2")
+            samples = log.of("sample")
+            self.assertIn("work", {frame.get("function")
+                                   for s in samples for frame in s["stack"]})
+            self.assertNotIn(process.pid, {s["tid"] for s in samples})
+            self.finish(process)
+
     def test_its_end(self):
         """It ends while it is traced: when, and how, is told."""
         with self.process() as process:
