@@ -48,10 +48,11 @@ class Leaderless(test_attach.Attaching):
 
     def await_threads(self, threads):
         """Until the log that is being written has events of so many."""
-        for _ in range(1000):
-            seen = set(re.findall(rb'"type":"access".*?"tid":(\d+)',
-                                  test_attach.beginning(
-                                      self.path("log%d" % self.logs))))
+        path = self.path("log%d" % self.logs)
+        for _ in range(6000):
+            with open(path, "rb") as file:
+                seen = set(re.findall(rb'"type":"access".*?"tid":(\d+)',
+                                      file.read()))
             if len(seen) >= threads:
                 return
             time.sleep(0.01)
