@@ -412,6 +412,8 @@ class Pending(Attaching):
     """A SIGSEGV that the program sent itself, and blocks, waits while we come,
     close pages, and go again, ten times for each kill."""
 
+    OPTIONS = []
+
     def detach(self, how):
         argv = [target("pending"), "SEGV", how, "400"]
         bare = harness.run(argv).out
@@ -420,7 +422,8 @@ class Pending(Attaching):
             with running(argv) as process:
                 while process.poll() is None:
                     harness.run([CLSATTACH, "-w", "array", "--every", "-o", path,
-                                 "--duration=30ms", "-p", str(process.pid)])
+                                 "--duration=30ms", *self.OPTIONS, "-p",
+                                 str(process.pid)])
                     count += log_has(path, b'"end":"duration"', end=True)
                     if os.path.exists(path):
                         os.unlink(path)
@@ -438,6 +441,12 @@ class Pending(Attaching):
 
     def test_both(self):
         self.detach("both")
+
+
+class PendingLifted(Pending):
+    """Likewise, while the block is lifted but where one waits."""
+
+    OPTIONS = ["--survive"]
 
 
 class Let(Attaching):

@@ -74,10 +74,17 @@ static int to_queue_again(const struct thread *thread, const struct stop *stop)
 	uint64_t mask;
 
 	if (stop->kind != STOP_SIGNAL || !(signal_bit(stop->value) & faults) ||
-	    trace_get_siginfo(thread->tid, &info) < 0 || info.si_code <= 0 ||
+	    trace_get_siginfo(thread->tid, &info) < 0 ||
 	    trace_get_mask(thread->tid, &mask) < 0)
 		return 0;
-	return mask & signal_bit(stop->value) ? stop->value : 0;
+	/* Sent, and told only because reenter() does not block it: with the
+	 * block in force the kernel puts it back where it was. */
+	if (info.si_code <= 0 && thread->reenters && stop->value == SIGSEGV) {
+		mask |= signal_bit(SIGSEGV);
+		return trace_set_mask(thread->tid, mask) < 0 ? 0 : SIGSEGV;
+	}
+	return info.si_code > 0 && mask & signal_bit(stop->value) ? stop->value
+								  : 0;
 }
 
 int inject_run(struct thread *thread, enum trace_resume how,
@@ -293,7 +300,11 @@ static int reenter(struct injection *injection)
 	regs.orig_rax = (uint64_t)-1;
 	if (r == 0)
 		r = trace_set_regs(thread->tid, &regs);
-	return r < 0 ? r : run_to_call(thread);
+	thread->reenters = survival->shared;
+	if (r == 0)
+		r = run_to_call(thread);
+	thread->reenters = false;
+	return r;
 }
 
 /*

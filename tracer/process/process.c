@@ -242,6 +242,7 @@ int process_add(struct process *process, pid_t tid, struct thread **ret)
 	thread->process = process;
 	thread->state = THREAD_NEW;
 	thread->last_call = -1;
+	thread->waits = true;
 
 	r = table_put(&process->threads, (uint64_t)tid, thread);
 	if (r < 0) {

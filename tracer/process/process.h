@@ -64,6 +64,7 @@ struct thread {
 	bool grouped;	  /* was in a group stop: EINTR is the kernel's own */
 	bool regroup;	  /* left its group stop on our behalf */
 	bool reinterrupt; /* an interrupt was taken away, likewise */
+	bool reenters;	  /* a call again, with SIGSEGV not blocked */
 	bool told;	  /* to stop, by process_hold() */
 	bool raises;	  /* pages of session->reclose are open for its step */
 	int owed;	  /* signal that was queued again: deliver it */

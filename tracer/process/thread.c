@@ -38,8 +38,9 @@ void thread_forget(struct thread *thread)
 	thread->comm[0] = '\0';
 	thread->last_call = -1;
 	thread->restarted = thread->grouped = thread->mask_known = false;
-	thread->lifted = thread->waits = thread->enters = false;
+	thread->lifted = thread->enters = false;
 	thread->ended = thread->untold = false;
+	thread->waits = true;
 	frames_forget(thread);
 	thread->inner = 0;
 	thread->call_deadline = 0;
