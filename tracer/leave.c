@@ -152,7 +152,7 @@ static void answer_fault(struct session *session, struct thread *thread)
 	siginfo_t info;
 
 	if (is_replaced(session, thread, &info)) {
-		if (session_keep(session, thread, &info) > 0)
+		if (session_keep(session, thread, &info) == KEEP_SWALLOWED)
 			thread->stop.value = 0;
 		return;
 	}

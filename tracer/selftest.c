@@ -77,6 +77,7 @@ static int load(struct session *session, struct injection *injection,
 	regs.rdi = probe;
 	regs.orig_rax = (uint64_t)-1;
 	r = inject_set(injection, &regs);
+	kept_look(thread, injection->mask);
 	/* Forced on a thread that blocks it, SIGSEGV would lose its handler. */
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGSEGV));

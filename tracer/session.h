@@ -210,8 +210,10 @@ int session_unforce(struct session *session, struct thread *thread,
 		    int signal) _must_check_;
 /*
  * Did a SIGSEGV that was sent, and that the program blocks, come instead of a
- * fault of ours?  It is to wait on: keep it for later.  1: it is kept.
+ * fault of ours?  It is to wait on: keep it for later, or have it queued where
+ * it was, and the thread stop anew.
  */
+enum { KEEP_SWALLOWED = 1, KEEP_QUEUED = 2 }; /* 0: it is no such one */
 bool session_replaced(const struct session *session,
 		      const struct thread *thread, const siginfo_t *info);
 int session_keep(struct session *session, struct thread *thread,

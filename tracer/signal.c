@@ -248,17 +248,45 @@ bool session_replaced(const struct session *session,
 				   (int64_t)regs.orig_rax < 0));
 }
 
+/*
+ * It was told only because the block is lifted.  With the block in force the
+ * kernel queues it again where it came from: of the thread, or its process.
+ */
+static int put_back(struct session *session, struct thread *thread)
+{
+	int r = lift_wait(thread);
+
+	if (r == 0)
+		r = trace_interrupt(thread->tid);
+	if (r == 0)
+		r = inject_deliver(thread, SIGSEGV, &thread->stop);
+	if (r < 0)
+		return r;
+	if (thread->stop.kind == STOP_INTERRUPT) {
+		session_restart(session, thread, false);
+	} else {
+		thread_set_state(thread, THREAD_PARKED);
+		session->parked = true;
+	}
+	return KEEP_QUEUED;
+}
+
 int session_keep(struct session *session, struct thread *thread,
 		 const siginfo_t *info)
 {
-	int r = session_replaced(session, thread, info)
-			? kept_take(thread, info)
-			: 0;
+	int r;
 
+	if (!session_replaced(session, thread, info))
+		return 0;
+	if (thread->lifted)
+		return put_back(session, thread);
+	/* A fault was to be queued, and met it there. */
+	thread->own = signal_bit(SIGSEGV);
+	r = kept_take(thread, info);
 	if (r <= 0)
 		return r;
 	r = session_unforce(session, thread, SIGSEGV);
-	return r < 0 ? r : first_error(lift_wait(thread), 1);
+	return r < 0 ? r : first_error(lift_wait(thread), KEEP_SWALLOWED);
 }
 
 struct verdict session_signal(struct session *session, struct thread *thread)

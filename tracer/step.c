@@ -192,6 +192,7 @@ static int block_signals(struct stepping *s)
 
 	if (r < 0)
 		return r;
+	kept_look(s->thread, s->mask);
 	return trace_set_mask(s->thread->tid,
 			      (~faults | (s->mask & faults)) & ~ours);
 }

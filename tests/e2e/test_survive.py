@@ -300,7 +300,8 @@ class Lifted(Attaching):
         runs = [("blocked",), ("ignored",), ("sigwait",), ("poll",),
                 ("segv_action",), ("handler_longjmp",), ("vfork_exec",),
                 *(("pending", "SEGV", how)
-                  for how in ("thread", "process"))]
+                  for how in ("thread", "process", "both", "queue",
+                              "thread_queue"))]
         for name, *how in runs:
             with open(os.path.join(harness.TARGETS, name + ".c")) as file:
                 watches = re.findall(r"^/\* watch: (.*?) \*/", file.read(),
@@ -441,6 +442,12 @@ class Pending(Attaching):
 
     def test_both(self):
         self.detach("both")
+
+    def test_queue(self):
+        self.detach("queue")
+
+    def test_thread_queue(self):
+        self.detach("thread_queue")
 
 
 class PendingLifted(Pending):

@@ -3,15 +3,21 @@
 /* args: SEGV thread */
 /* args: SEGV process */
 /* args: SEGV both */
+/* args: SEGV queue */
+/* args: SEGV thread_queue */
 /* args: TRAP thread */
 /* args: TRAP process */
 /* args: TRAP both */
+/* args: TRAP queue */
+/* args: TRAP thread_queue */
 /*
  * A signal that the program sent itself is blocked, and stays pending, while
  * it touches watched memory; some instructions are stepped.  In the end it
- * comes as it was sent, with sigwaitinfo(2) and to a handler.  With a number of
+ * comes as it was sent, with sigwaitinfo(2) and to a handler, and waits in the
+ * queue that it was sent to, of the thread or of the process.  With a number of
  * rounds it takes its time, to be attached to.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
@@ -33,10 +39,37 @@ static void handle(int signal, siginfo_t *info, void *context)
 
 static void put(const char *how)
 {
-	if (strcmp(how, "process") != 0)
+	const union sigval value = { .sival_int = 5 };
+
+	if (!strcmp(how, "queue"))
+		sigqueue(getpid(), number, value);
+	if (!strcmp(how, "thread_queue"))
+		pthread_sigqueue(pthread_self(), number, value);
+	if (!strcmp(how, "thread") || !strcmp(how, "both"))
 		syscall(SYS_tgkill, getpid(), gettid(), number);
-	if (strcmp(how, "thread") != 0)
+	if (!strcmp(how, "process") || !strcmp(how, "both"))
 		kill(getpid(), number);
+}
+
+/* In which queues it waits: 1 of the thread, 2 of the process. */
+static int queues(void)
+{
+	FILE *file = fopen("/proc/thread-self/status", "r");
+	unsigned long long set;
+	char line[256];
+	int found = 0;
+
+	expect(file);
+	while (fgets(line, sizeof(line), file)) {
+		bool shared = !strncmp(line, "ShdPnd:", 7);
+
+		if ((shared || !strncmp(line, "SigPnd:", 7)) &&
+		    sscanf(line + 7, "%llx", &set) == 1 &&
+		    set & 1ull << (number - 1))
+			found |= 1 << shared;
+	}
+	fclose(file);
+	return found;
 }
 
 static void touch(void)
@@ -91,7 +124,7 @@ int main(int argc, char **argv)
 		while (i % 2 && sigtimedwait(&set, &info, &none) == number)
 			seen += info.si_code == SI_TKILL ? 100 : 1;
 		touch();
-		printf("%d %d ", waits(), handled);
+		printf("%d %d %d ", waits(), queues(), handled);
 		block(SIG_UNBLOCK);
 		touch();
 		printf("%d %d %d\n", waits(), handled, code);

@@ -12,7 +12,30 @@ enum { KEPT_MAX = 4 };
 struct kept {
 	unsigned count;
 	siginfo_t info[KEPT_MAX];
+	bool shared[KEPT_MAX]; /* it is the process's */
 };
+
+void kept_look(struct thread *thread, uint64_t mask)
+{
+	mask &= signal_bit(SIGSEGV) | signal_bit(SIGTRAP);
+	if (!mask)
+		return;
+	thread->own = mask & process_status(thread->tid, "SigPnd", 16, 0);
+	thread->shared = mask & process_status(thread->tid, "ShdPnd", 16, 0);
+}
+
+/* The kernel takes the thread's first.  Another thread of the process may wait
+ * for what is the process's. */
+static bool is_shared(struct thread *thread, const siginfo_t *info)
+{
+	uint64_t bit = signal_bit(info->si_signo);
+	bool own = thread->own & bit, shared = thread->shared & bit;
+
+	thread->own &= ~bit;
+	if (!own)
+		thread->shared &= ~bit;
+	return own ? false : shared || info->si_code == SI_USER;
+}
 
 int kept_add(struct thread *thread, const siginfo_t *info)
 {
@@ -24,6 +47,7 @@ int kept_add(struct thread *thread, const siginfo_t *info)
 		return -ENOMEM;
 	if (kept->count == KEPT_MAX)
 		return -E2BIG;
+	kept->shared[kept->count] = is_shared(thread, info);
 	kept->info[kept->count++] = *info;
 	return 0;
 }
@@ -36,13 +60,6 @@ int kept_take(struct thread *thread, const siginfo_t *info)
 	return first_error(kept_add(thread, info), 1);
 }
 
-/* kill(2) queues for the process, of which another thread may wait for it. */
-static int queue(struct injection *injection, const siginfo_t *info)
-{
-	return info->si_code == SI_USER ? inject_signal_process(injection, info)
-					: inject_signal(injection, info);
-}
-
 int kept_return(struct thread *thread)
 {
 	struct kept *kept = thread->kept;
@@ -53,7 +70,9 @@ int kept_return(struct thread *thread)
 		return 0;
 	r = inject_begin(&injection, thread);
 	for (unsigned i = 0; r == 0 && i < kept->count; i++)
-		r = queue(&injection, &kept->info[i]);
+		r = kept->shared[i]
+			    ? inject_signal_process(&injection, &kept->info[i])
+			    : inject_signal(&injection, &kept->info[i]);
 	r = first_error(r, inject_end(&injection));
 	free(kept);
 	thread->kept = NULL;

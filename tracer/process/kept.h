@@ -14,6 +14,13 @@
 #include "tracer/process/process.h"
 
 /*
+ * The program blocks the signals of @mask, and they are about to be unblocked
+ * for us: which wait, and where?  What is sent later is told apart by how it
+ * was sent: all but kill(2) is taken for the thread's.
+ */
+void kept_look(struct thread *thread, uint64_t mask);
+
+/*
  * @thread stopped for the signal of @info.  1: it was to wait, and is kept;
  * swallow it.  0: it is no such one.
  */

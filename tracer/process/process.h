@@ -69,11 +69,12 @@ struct thread {
 	bool raises;	  /* pages of session->reclose are open for its step */
 	int owed;	  /* signal that was queued again: deliver it */
 	bool mask_known;
-	uint64_t mask; /* signals the program believes it blocks */
-	bool lifted;   /* but SIGSEGV is not blocked; lift.h */
-	bool waits;    /* a SIGSEGV of the program's is pending, maybe */
-	bool enters;   /* its next stop is at a handler's begin, maybe */
-	pid_t inner;   /* thread_inner(), once it was asked for */
+	uint64_t mask;	      /* signals the program believes it blocks */
+	bool lifted;	      /* but SIGSEGV is not blocked; lift.h */
+	uint64_t own, shared; /* what waited, by queue: kept_look() */
+	bool waits;	      /* a SIGSEGV of the program's is pending, maybe */
+	bool enters;	      /* its next stop is at a handler's begin, maybe */
+	pid_t inner;	      /* thread_inner(), once it was asked for */
 
 	struct landing *landing;
 	struct inflight *call;

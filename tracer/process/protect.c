@@ -54,6 +54,7 @@ static int run_loop(struct injection *injection, uint64_t list, size_t count)
 	regs.rbp = count;
 	regs.orig_rax = (uint64_t)-1;
 	r = inject_set(injection, &regs);
+	kept_look(thread, injection->mask & signal_bit(SIGTRAP));
 	/* Forced on a thread that blocks it, SIGTRAP would be reset. */
 	if (r == 0)
 		r = trace_set_mask(thread->tid, ~signal_bit(SIGTRAP));
