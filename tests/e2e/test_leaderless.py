@@ -10,6 +10,7 @@ import signal
 import time
 
 import harness
+import servers
 import test_attach
 from harness import CLSATTACH, number, running, target, text
 
@@ -23,6 +24,11 @@ class Leaderless(test_attach.Attaching):
     def process(self, *arguments):
         with running([target("leaderless"), *arguments]) as process:
             self.assertEqual(b"ready\n", process.stdout.readline())
+            # until it has begun a thread blocks all signals
+            servers.wait_for("its threads", 60, lambda: not any(
+                int(value, 16) for (tid, key), value in
+                harness.signals(process.pid).items()
+                if key == "SigBlk" and tid != process.pid))
             yield process
 
     def tell(self, process, command, answer):
