@@ -168,7 +168,8 @@ static int perform(struct session *session, struct thread *thread,
 
 	if (insn->vector_in)
 		r = vector_load(session, thread, &cpu);
-	survival_begin(survival, regs->rip, regs->rsp);
+	survival_begin(survival, regs->rip, regs->rsp,
+		       survival->shared ? thread_inner(thread) : 0);
 	if (r == 0)
 		r = execute_run(session->execute, insn, &cpu, &memory, effects,
 				&count);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ struct scene {
 };
 
 static volatile int taken;
+static uint64_t begun_ns; /* monotonic */
 
 static void handler(int sig, siginfo_t *info, void *context)
 {
@@ -101,6 +103,10 @@ static void tear_down(struct scene **scene)
 
 static void die(struct scene *scene)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	begun_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	scene->shared->owner = 4711 | FUTEX_OWNER_DIED;
 }
 
@@ -204,6 +210,34 @@ static void test_keeps_what_is_done(void **state)
 	add_one(scene, true, true);
 	assert_int_equal(*scene->page, 2);
 	assert_int_equal(scene->shared->journal.valid, 0);
+}
+
+/* Elsewhere by now, it was moved on: nobody waits for it. */
+static void test_is_elsewhere(void **state)
+{
+	_cleanup_(tear_down) struct scene *scene = set_up();
+	struct survival_journal *journal = &scene->shared->journal;
+
+	journal->tid = (uint64_t)gettid();
+	journal->valid = 1;
+	die(scene);
+	assert_int_equal(load(scene->page), 0);
+	assert_int_equal(journal->valid, 0);
+	assert_true(scene->own->opened_ns - begun_ns < 4000000000);
+}
+
+/* Another thread's, which does not come, is waited for once. */
+static void test_waits_once(void **state)
+{
+	_cleanup_(tear_down) struct scene *scene = set_up();
+	struct survival_journal *journal = &scene->shared->journal;
+
+	journal->tid = (uint64_t)gettid() + 1;
+	journal->valid = 1;
+	die(scene);
+	assert_int_equal(load(scene->page), 0);
+	assert_int_equal(journal->valid, 0);
+	assert_true(scene->own->opened_ns - begun_ns >= 4000000000);
 }
 
 static int end_of_child(struct scene *scene, uint64_t program, bool raised)
@@ -356,6 +390,8 @@ int main(void)
 		cmocka_unit_test(test_keeps_to_the_rights),
 		cmocka_unit_test(test_undoes),
 		cmocka_unit_test(test_keeps_what_is_done),
+		cmocka_unit_test(test_is_elsewhere),
+		cmocka_unit_test(test_waits_once),
 		cmocka_unit_test(test_default_and_ignored),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_blocks_again),

@@ -265,7 +265,8 @@ void survival_publish(struct survival *survival)
 				 __ATOMIC_RELEASE);
 }
 
-void survival_begin(struct survival *survival, uint64_t ip, uint64_t sp)
+void survival_begin(struct survival *survival, uint64_t ip, uint64_t sp,
+		    pid_t tid)
 {
 	struct survival_shared *shared = survival->shared;
 
@@ -273,6 +274,7 @@ void survival_begin(struct survival *survival, uint64_t ip, uint64_t sp)
 		return;
 	shared->journal.ip = ip;
 	shared->journal.sp = sp;
+	shared->journal.tid = (uint64_t)tid;
 	shared->journal.size = 0;
 }
 

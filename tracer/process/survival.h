@@ -67,11 +67,12 @@ struct survival_table *survival_table(struct survival *survival);
 void survival_publish(struct survival *survival);
 
 /*
- * The journal: what a thread at @ip with its stack pointer at @sp reads, in
+ * The journal: what the thread @tid, to itself, with @ip and @sp reads, in
  * case that it is written next.  From survival_write() to survival_end() the
  * handler undoes the write if the thread has not been moved on.
  */
-void survival_begin(struct survival *survival, uint64_t ip, uint64_t sp);
+void survival_begin(struct survival *survival, uint64_t ip, uint64_t sp,
+		    pid_t tid);
 void survival_read(struct survival *survival, uint64_t addr, const void *bytes,
 		   size_t size);
 void survival_write(struct survival *survival, uint64_t addr, size_t size);

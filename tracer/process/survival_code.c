@@ -85,6 +85,11 @@ COPIED static long call4(long number, uint64_t a, uint64_t b, uint64_t c,
 	return result;
 }
 
+COPIED static uint64_t get_tid(void)
+{
+	return (uint64_t)call4(SYS_gettid, 0, 0, 0, 0);
+}
+
 COPIED static struct survival_own *find_own(void)
 {
 	uint64_t here;
@@ -226,13 +231,14 @@ COPIED static void settle(struct survival_own *own, const ucontext_t *context)
 {
 	struct survival_journal *journal = &own->shared->journal;
 	const greg_t *regs = context->uc_mcontext.gregs;
+	bool stands = (uint64_t)regs[REG_RSP] == journal->sp;
 	int64_t begin = now();
 
 	if (!__atomic_load_n(&journal->valid, __ATOMIC_ACQUIRE) ||
 	    journal->size > sizeof(journal->old))
 		return;
-	if ((uint64_t)regs[REG_RSP] == journal->sp) {
-		if ((uint64_t)regs[REG_RIP] == journal->ip &&
+	if (journal->tid ? journal->tid == get_tid() : stands) {
+		if (stands && (uint64_t)regs[REG_RIP] == journal->ip &&
 		    !write_forced(journal))
 			write_open(own, journal);
 		__atomic_store_n(&journal->valid, 0, __ATOMIC_RELEASE);
@@ -240,6 +246,8 @@ COPIED static void settle(struct survival_own *own, const ucontext_t *context)
 	while (__atomic_load_n(&journal->valid, __ATOMIC_ACQUIRE) &&
 	       now() - begin < 5 * late_ns)
 		call4(SYS_sched_yield, 0, 0, 0, 0);
+	/* It was moved on, and has no fault: nobody waits for it again. */
+	__atomic_store_n(&journal->valid, 0, __ATOMIC_RELEASE);
 }
 
 /* By an operation that is none rt_sigprocmask(2) only looks. */
@@ -269,7 +277,7 @@ COPIED static void block_again(struct survival_own *own, ucontext_t *context)
 {
 	struct survival_blocked *b = own->shared->blocked;
 	uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-	uint64_t tid = (uint64_t)call4(SYS_gettid, 0, 0, 0, 0);
+	uint64_t tid = get_tid();
 	uint64_t *mask = (uint64_t *)&context->uc_sigmask;
 
 	const struct survival_way_back *way = &own->shared->way_back;

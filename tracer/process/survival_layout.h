@@ -32,13 +32,13 @@ struct survival_table {
 };
 
 /*
- * A write that we make for a thread which has not been moved on.  Whose it is
- * the stack pointer tells: tids differ from one pid namespace to another.
+ * A write that we make for a thread which has not been moved on.
  */
 struct survival_journal {
 	uint32_t valid;
 	uint32_t size;
 	uint64_t ip, sp; /* of the thread, before */
+	uint64_t tid;	 /* in its own pid namespace; 0: the one at sp */
 	uint64_t addr;
 	uint8_t old[64];
 };
