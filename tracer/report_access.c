@@ -66,8 +66,12 @@ static void add_stack(struct session *session, const struct thread *thread,
 {
 	struct frame frames[EVENT_FRAMES];
 	const char *end;
-	size_t count = stack_frames(session, thread, regs, frames, &end);
+	size_t count;
 
+	if (stack_tell_last(session, thread->tgid, regs, &event->stack,
+			    &event->stack_text))
+		return;
+	count = stack_frames(session, thread, regs, frames, &end);
 	stack_tell(session, thread->tgid, frames, count, end, &event->stack,
 		   &event->stack_text);
 }

@@ -310,6 +310,13 @@ void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
 		size_t count, const char *end, uint64_t *id,
 		const struct buffer **text);
 /*
+ * The same without a walk, if nothing changed since the last stack of a thread
+ * that is run ahead.  False: it has to be walked, and told.
+ */
+bool stack_tell_last(struct session *session, pid_t pid,
+		     const struct user_regs_struct *regs, uint64_t *id,
+		     const struct buffer **text);
+/*
  * stack.c: the addresses of a stack of @memory, of which nothing is known from
  * before; else as stack_frames().
  */
@@ -321,6 +328,9 @@ size_t stack_frames_past(struct session *session,
 size_t stack_frames(struct session *session, const struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct frame frames[EVENT_FRAMES], const char **end);
+/* Are they those of the last text, stacks.last? */
+bool stack_is_last(const struct session *session,
+		   const struct user_regs_struct *regs);
 /* Until it is said to be over, stacks change by stack_stored() alone. */
 void stack_still(struct session *session, bool still);
 void stack_stored(struct session *session, uint64_t addr, const void *bytes,

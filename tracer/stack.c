@@ -162,6 +162,7 @@ void stack_still(struct session *session, bool still)
 {
 	session->stacks.copy.still = still;
 	session->stacks.copy.size = 0;
+	session->stacks.last.text = NULL;
 }
 
 void stack_stored(struct session *session, uint64_t addr, const void *bytes,
@@ -171,9 +172,20 @@ void stack_stored(struct session *session, uint64_t addr, const void *bytes,
 	uint64_t start = max_u64(addr, copy->start);
 	uint64_t end = min_u64(addr + size, copy->start + copy->size);
 
-	if (start < end)
-		memcpy(copy->bytes + (start - copy->start),
-		       (const char *)bytes + (start - addr), end - start);
+	if (start >= end)
+		return;
+	memcpy(copy->bytes + (start - copy->start),
+	       (const char *)bytes + (start - addr), end - start);
+	session->stacks.last.text = NULL;
+}
+
+bool stack_is_last(const struct session *session,
+		   const struct user_regs_struct *regs)
+{
+	const struct stacks *stacks = &session->stacks;
+
+	return stacks->last.text && !stacks->jitmap.wanted &&
+	       unwinder_holds(stacks->unwinder, stacks->last.slots, regs);
 }
 
 /* And what lies below, where the next functions that are called begin. */
@@ -213,8 +225,10 @@ static int read_stack(void *context, uint64_t addr, void *buffer, size_t size)
 	session->stacks.unread += holds;
 	if (!holds && copy->still && addr <= copy->sp && copy->sp - addr < size)
 		holds = make_copy(session, addr, size) == 0;
-	if (!holds)
+	if (!holds) {
+		copy->missed = true;
 		return memory_read(&memory, addr, buffer, size);
+	}
 	memcpy(buffer, copy->bytes + (addr - copy->start), size);
 	return 0;
 }
@@ -225,14 +239,19 @@ static int walk(struct session *session, struct slots *slots,
 		size_t *count)
 {
 	size_t max = min_u64(session->options->depth, EVENT_FRAMES);
+	struct stacks *stacks = &session->stacks;
 	uint64_t begin = session_now();
 	size_t fresh;
 	int r;
 
-	session->stacks.copy.sp = regs->rsp;
-	r = unwinder_walk_warm(session->stacks.unwinder, slots, regs, memory,
-			       frames, max, count, &fresh);
-	session->stacks.ns += session_now() - begin;
+	stacks->copy.sp = regs->rsp;
+	stacks->copy.missed = false;
+	r = unwinder_walk_warm(stacks->unwinder, slots, regs, memory, frames,
+			       max, count, &fresh);
+	stacks->last.slots =
+		stacks->copy.still && !stacks->copy.missed ? slots : NULL;
+	stacks->last.frames = *count;
+	stacks->ns += session_now() - begin;
 	return r;
 }
 
@@ -240,6 +259,8 @@ static int prepare(struct session *session)
 {
 	int r = process_remap(session->process);
 
+	session->stacks.last.slots = NULL;
+	session->stacks.last.text = NULL;
 	if (r == 0)
 		r = update_modules(session);
 	if (session->stacks.jitmap.wanted &&

@@ -16,6 +16,15 @@ struct stack_copy {
 	uint64_t start;
 	size_t size, allocated;
 	char *bytes;
+	bool missed; /* the walk that is on read elsewhere, too */
+};
+
+/* The last stack, while nothing was stored to the copy that it is from. */
+struct stack_last {
+	struct stack_text *text;	   /* or NULL */
+	const struct stack_text *expected; /* by --verify-stacks; or NULL */
+	const struct slots *slots;
+	size_t frames;
 };
 
 struct stacks {
@@ -26,11 +35,13 @@ struct stacks {
 	struct table texts; /* hash -> struct stack_text */
 	size_t text_bytes;
 	struct stack_copy copy;
+	struct stack_last last;
 	struct jitmap jitmap;
 	uint64_t unread;	      /* reads that were spared by the copy */
 	uint64_t ns;		      /* that the walks took, without names */
 	uint64_t mismatches;	      /* of --verify-stacks */
-	struct unwinder_stats others; /* of sessions that are over */
+	struct unwinder_stats others; /* of sessions that are over, and of
+					 stacks that were told again */
 };
 
 void stack_texts_forget(struct stacks *stacks);

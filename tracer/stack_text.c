@@ -34,6 +34,7 @@ void stack_texts_forget(struct stacks *stacks)
 	table_for_each(&stacks->texts, s) free_text(s->value);
 	table_done(&stacks->texts);
 	stacks->text_bytes = 0;
+	stacks->last.text = NULL;
 }
 
 static uint64_t hash_of(const struct frame *frames, size_t count)
@@ -124,12 +125,9 @@ static void write_stack(struct session *session, pid_t pid,
 	log_line(session->log);
 }
 
-void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
-		size_t count, const char *end, uint64_t *id,
-		const struct buffer **ret)
+static void tell(struct session *session, pid_t pid, struct stack_text *text,
+		 uint64_t *id, const struct buffer **ret)
 {
-	struct stack_text *text = find_text(session, frames, count, end);
-
 	if (!text)
 		return;
 	if (!session->options->stack_ids) {
@@ -139,4 +137,36 @@ void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
 	if (!text->id)
 		write_stack(session, pid, text);
 	*id = text->id;
+}
+
+bool stack_tell_last(struct session *session, pid_t pid,
+		     const struct user_regs_struct *regs, uint64_t *id,
+		     const struct buffer **ret)
+{
+	struct stacks *stacks = &session->stacks;
+
+	if (!stack_is_last(session, regs))
+		return false;
+	if (session->options->verify_stacks) {
+		stacks->last.expected = stacks->last.text;
+		return false;
+	}
+	stacks->others.stacks++;
+	stacks->others.reused += stacks->last.frames;
+	tell(session, pid, stacks->last.text, id, ret);
+	return true;
+}
+
+void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
+		size_t count, const char *end, uint64_t *id,
+		const struct buffer **ret)
+{
+	struct stacks *stacks = &session->stacks;
+	struct stack_text *text = find_text(session, frames, count, end);
+
+	stacks->mismatches +=
+		stacks->last.expected && text != stacks->last.expected;
+	stacks->last.expected = NULL;
+	stacks->last.text = stacks->last.slots ? text : NULL;
+	tell(session, pid, text, id, ret);
 }

@@ -19,6 +19,15 @@ enum { CHAIN_STACK_CHANGES = 16 };
 
 enum { CHAIN_DECLINED = UNWINDER_END_BROKEN + 1 };
 
+/* Of the innermost frame. */
+static inline struct state chain_state(const struct user_regs_struct *regs)
+{
+	return (struct state){ { regs->rbx, regs->rbp, regs->r12, regs->r13,
+				 regs->r14, regs->r15, regs->rsp },
+			       regs->rip,
+			       false };
+}
+
 struct chain {
 	struct image *image;
 	struct rules *rules;

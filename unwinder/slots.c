@@ -158,6 +158,7 @@ int slots_compare(struct slots *slots, struct bulk *bulk,
 	int r;
 
 	*unchanged = 0;
+	slots->last = false;
 	bulk_clear(bulk);
 	if (!slots->links)
 		return 0;
@@ -211,6 +212,17 @@ ssize_t slots_meet(const struct slots *slots, size_t *unchanged,
 			return (ssize_t)i;
 	}
 	return -1;
+}
+
+bool slots_began(const struct slots *slots, const struct state *state)
+{
+	const struct link *link;
+
+	/* a guess does not know what it needed */
+	if (!slots->last || !slots->links || slots->reusable < slots->links)
+		return false;
+	link = &slots->link[slots->links - 1];
+	return is_same(link, state, link->need);
 }
 
 static bool is_inside(const struct slots_range *range, uint64_t addr)
@@ -352,5 +364,6 @@ int slots_store(struct slots *slots, size_t links, const struct fresh *fresh,
 		r = push(slots, &fresh[i - 1], read);
 	if (r < 0)
 		cut(slots, 0);
+	slots->last = r == 0;
 	return r == -E2BIG ? 0 : r;
 }

@@ -71,6 +71,7 @@ struct slots {
 	struct slots_range range[SLOTS_RANGES];
 	unsigned ranges;
 	bool whole; /* link[0] is the outermost frame */
+	bool last;  /* the last walk is all that is known */
 };
 
 void slots_clear(struct slots *slots);
@@ -101,6 +102,9 @@ static inline bool slots_lie_ahead(const struct slots *slots, size_t unchanged,
 	return !link->changes &&
 	       state->reg[STATE_SP] < link->state.reg[STATE_SP];
 }
+
+/* Did the last walk begin in @state, as far as that was needed? */
+bool slots_began(const struct slots *slots, const struct state *state);
 
 /*
  * Keep the @links outermost and append @fresh.  @whole: its last one is the

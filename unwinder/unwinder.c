@@ -209,6 +209,15 @@ int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 	return r;
 }
 
+bool unwinder_holds(const struct unwinder *unwinder, const struct slots *slots,
+		    const struct user_regs_struct *regs)
+{
+	const struct state state = chain_state(regs);
+
+	return slots->generation == unwinder->generation &&
+	       slots_began(slots, &state);
+}
+
 void unwinder_stats(const struct unwinder *unwinder, struct unwinder_stats *ret)
 {
 	*ret = unwinder->stats;

@@ -75,6 +75,13 @@ int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 		       const struct memory *memory, struct frame *frames,
 		       size_t max, size_t *count, size_t *fresh) _must_check_;
 
+/*
+ * Would the last walk with @slots, if of the stack nothing has changed since,
+ * give the same with these registers?
+ */
+bool unwinder_holds(const struct unwinder *unwinder, const struct slots *slots,
+		    const struct user_regs_struct *regs);
+
 struct unwinder_stats {
 	uint64_t stacks;	/* that were walked warm */
 	uint64_t fresh, reused; /* frames of them */

@@ -363,6 +363,22 @@ class Stacks(Case):
         self.assertEqual(frames, stacks["fresh"] + stacks["reused"])
         self.assertGreater(stacks["reused"], stacks["fresh"])
 
+    def test_stacks_of_turns(self):
+        """A stack is not that of the event before only because it looks so."""
+        for options in [], ["--verify-stacks"]:
+            result, log = self.traced([target("turns")], "-w", "place",
+                                      "--every", "-k", *options)
+            self.assertEqual(0, result.status, text(result.err))
+            self.assertGreater(log.summary["accesses"]["run_ahead"], 1000)
+            self.assertEqual(0, log.summary["stacks"].get("mismatches", 0))
+            names = [[f.get("function") for f in a["stack"]]
+                     for a in log.accesses]
+            touched = [n[1] for n in names if n[0] == "touch"]
+            found = [n[1:2] == ["main"] for n in names
+                     if n[0] == "found_by_rbx"]
+            self.assertTrue(["one", "two"] * 400 == touched)
+            self.assertTrue([True, True, False, False] * 200 == found)
+
 
 def fixed_addresses():
     """In the child: the same addresses each time."""
