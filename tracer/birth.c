@@ -360,7 +360,10 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 		     : untraceable(thread);
 	if (!why)
 		privilege_look(session);
-	r = why ? -ENOEXEC : entry_await(session, thread);
+	/* To sample it nothing has to be closed, on no way out opened. */
+	r = why			  ? -ENOEXEC
+	    : session->unwatching ? session_arm(session, thread)
+				  : entry_await(session, thread);
 	if (r < 0) {
 		report_warning(session,
 			       "the program that was exec'ed cannot be "

@@ -83,13 +83,23 @@ static void reap_children(struct family *family)
 		wake_orphaned();
 }
 
+/* Our end lets them go, as it does who was born and is not told of yet. */
+static bool ends_with_us(const struct session *session)
+{
+	const struct session *first = session->family->sessions;
+
+	return session->unwatching && !session->failure &&
+	       session_is_over(session) && (!first->run || first->ended);
+}
+
 static bool is_done(const struct family *family)
 {
 	const struct session *session = family->sessions;
 
-	while (session && session_is_done(session))
+	while (session && (session_is_done(session) || ends_with_us(session)))
 		session = session->next;
-	return !session && family->orphans.count == 0;
+	return !session &&
+	       (family->orphans.count == 0 || ends_with_us(family->sessions));
 }
 
 static void leave_where_due(struct family *family)

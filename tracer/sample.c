@@ -6,6 +6,7 @@
 
 #include "tracer/ahead.h"
 #include "tracer/event/record.h"
+#include "tracer/family.h"
 #include "tracer/process/perf.h"
 #include "tracer/process/ptrace.h"
 #include "tracer/sample.h"
@@ -57,8 +58,8 @@ static void begin(struct session *session, struct thread *thread)
 		return;
 	thread->perf_failed =
 		perf_new(thread->tid, hz, room(session), &thread->perf) < 0;
-	if (thread->perf && may_be_interrupted(thread))
-		trace_interrupt(thread->tid);
+	if (thread->perf && !family_why(session) && may_be_interrupted(thread))
+		thread->woken = trace_interrupt(thread->tid) == 0;
 }
 
 static void write_sample(struct session *session, struct thread *thread,

@@ -36,11 +36,20 @@ static void bury(struct session *session, struct thread *thread)
 		session_ended(session);
 }
 
+/* The parent of the program that it runs, clsrun cannot end before that. */
+static bool stays(const struct session *session)
+{
+	const struct session *first = session->family->sessions;
+
+	return first->run && !first->ended;
+}
+
 static struct verdict leave(struct session *session, struct thread *thread)
 {
 	int r;
 
-	if (session->process->filters || (session->unwatching && session->run))
+	if (session->process->filters ||
+	    (session->unwatching && stays(session)))
 		return idle_thread(session, thread);
 	r = leave_thread(session, thread);
 	if (r == -ESRCH || r == LEAVE_LATER)
@@ -107,6 +116,9 @@ static void resume(struct session *session, struct thread *thread,
 		thread->last_call = -1;
 		thread->call_deadline = 0;
 	}
+	/* Let go where it begins its call again it would get EINTR. */
+	thread->woken |= how == TRACE_SYSCALL && session->unwatching &&
+			 thread->stop.kind != STOP_SYSCALL;
 	lift_resume(session, thread, verdict.signal);
 	thread_set_state(thread, THREAD_RUNNING);
 	if (verdict.signal || thread->regroup)
@@ -145,6 +157,10 @@ static void handle(struct session *session, struct thread *thread, bool tries)
 	}
 	thread_set_state(thread, THREAD_STOPPED);
 	thread->in_call = false;
+	if (thread->stop.kind == STOP_INTERRUPT ||
+	    thread->stop.kind == STOP_GROUP ||
+	    thread->stop.kind == STOP_SYSCALL)
+		thread->woken = false;
 	if (session->reclose.count)
 		session_reclose(session, thread);
 	/* Behind a fault on its way the kernel would drop it. */
@@ -226,6 +242,30 @@ static struct thread *one_that_runs(const struct session *session)
 }
 
 /*
+ * A call that an interrupt of ours broke off is made whole at its stop.  And
+ * who is let go must not stop for us any more: all of them go at once.
+ */
+static bool may_leave_unseen(const struct family *family)
+{
+	const struct session *session = family->sessions;
+
+	for (; session; session = session->next) {
+		if (session->newborn)
+			return false;
+		if (!session->process)
+			continue;
+		table_for_each(&session->process->threads, s)
+		{
+			const struct thread *thread = s->value;
+
+			if (thread->woken && !session_is_over(session))
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
  * Nothing was changed in it.  To be detached who runs would have to be
  * stopped, which a call can tell: our own end lets them go unseen.  clsrun
  * stays.
@@ -234,8 +274,9 @@ static void leave_unseen(struct session *session)
 {
 	struct thread *thread;
 
+	sample_tick(session);
 	session->phase = PHASE_DRAINING;
-	while (!session->run && (thread = one_that_runs(session))) {
+	while (!stays(session) && (thread = one_that_runs(session))) {
 		stack_drop(session, thread);
 		process_remove(session->process, thread);
 	}
@@ -251,6 +292,8 @@ void session_finish(struct session *session, const char *why)
 	if (session->newborn)
 		return; /* its first stop comes soon */
 	if (session->unwatching && !session->failure) {
+		if (!may_leave_unseen(session->family))
+			return;
 		session->end = why;
 		leave_unseen(session);
 		return;

@@ -8,10 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import harness
 import servers
-from harness import CLSATTACH, Case, running, target
+from harness import CLSATTACH, CLSRUN, Case, running, target
 
 HZ = 50
 MOST = 1000
@@ -28,6 +29,42 @@ except BrokenPipeError:
 # the one before: its reader was gone
 short = [size for size in sizes[:-1] if size != len(block)]
 sys.stderr.write("%d short\\n" % len(short))
+"""
+WAITERS = 40
+WAITER = """
+import ctypes, os, select, threading
+libc = ctypes.CDLL(None)
+broken = []
+def wait():
+    epoll, events = select.epoll(), ctypes.create_string_buffer(64)
+    if libc.epoll_wait(epoll.fileno(), events, 1, 100000) < 0:
+        broken.append(1)
+for i in range(%d):
+    threading.Thread(target=wait).start()
+os.write(1, b"ready\\n")
+os.read(0, 1)
+os.write(1, b"%%d broken\\n" %% len(broken))
+os._exit(0)
+""" % WAITERS
+AGAIN = """
+import os, sys
+left = int(sys.argv[1])
+if not left:
+    sys.exit(7)
+os.execv(sys.executable, [sys.executable, "-S", "-c", os.environ["AGAIN"],
+                          str(left - 1)])
+"""
+RAISER = """
+import os, signal, sys, time
+got = []
+signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+child = os.fork()
+for i in range(100):
+    signal.raise_signal(signal.SIGUSR1)
+    time.sleep(0.01)
+if not child:
+    os._exit(len(got))
+sys.exit(len(got) + os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
@@ -131,6 +168,48 @@ class Samples(Case):
                 os.read(out, 1 << 16)
             process.stdout.close()
             self.assertEqual(b"0 short\n", process.stderr.read())
+        self.read_log(path)
+
+    def test_left_at_once(self):
+        """No call ends with EINTR, though it was made to sleep anew."""
+        for delay in (0, 0.005, 0.01, 0.02):
+            path = self.new_log()
+            with running([sys.executable, "-S", "-c", WAITER]) as process:
+                self.assertEqual(b"ready\n", process.stdout.readline())
+                with running([CLSATTACH, "-F", "100", "-o", path, "-p",
+                              str(process.pid)]) as tracer:
+                    servers.wait_for("header", 60,
+                                     lambda: os.path.exists(path)
+                                     and os.path.getsize(path))
+                    time.sleep(delay)
+                    tracer.send_signal(signal.SIGINT)
+                    err = tracer.communicate(b"", harness.TIMEOUT)[1]
+                    self.assertEqual(0, tracer.returncode, err)
+                out = process.communicate(b"x", harness.TIMEOUT)[0]
+                self.assertEqual(b"0 broken\n", out)
+            self.read_log(path)
+
+    def test_left_before_the_entry(self):
+        """It may be let go while the loader of the next program runs."""
+        for i in range(10):
+            path = self.new_log()
+            with running([sys.executable, "-S", "-c", AGAIN, "40"],
+                         env=dict(os.environ, AGAIN=AGAIN)) as process:
+                with running([CLSATTACH, "-F", "100", "--duration",
+                              "%dms" % (20 + 3 * i), "-o", path, "-p",
+                              str(process.pid)]) as tracer:
+                    tracer.wait(harness.TIMEOUT)
+                process.communicate(b"", harness.TIMEOUT)
+                self.assertEqual(7, process.returncode)
+
+    def test_signals_of_a_child(self):
+        """Of one that clsrun follows none is lost when the time is over."""
+        path = self.new_log()
+        run = subprocess.run(
+            [CLSRUN, "-f", "-F", "50", "--duration", "300ms", "-o", path, "--",
+             sys.executable, "-S", "-c", RAISER], timeout=harness.TIMEOUT,
+            check=False)
+        self.assertEqual(200, run.returncode)
         self.read_log(path)
 
     def test_beside_a_watch(self):

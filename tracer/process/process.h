@@ -58,6 +58,7 @@ struct thread {
 	bool in_call;	  /* runs inside a call at whose exit it will stop */
 	bool call_stays;  /* pages may be closed while it is in that call */
 	bool perf_failed; /* it could not be made */
+	bool woken;	  /* from a call, which it makes again; for samples */
 	bool vforking;	  /* waits in the kernel for its vfork child */
 	bool ended;	  /* a leader, found dead while others live */
 	bool untold;	  /* before we came, so that nobody will tell */

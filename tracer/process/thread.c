@@ -51,7 +51,7 @@ void thread_forget(struct thread *thread)
 	/* That of the thread that exec'ed is another one's. */
 	perf_free(thread->perf);
 	thread->perf = NULL;
-	thread->perf_failed = false;
+	thread->perf_failed = thread->woken = false;
 }
 
 pid_t thread_inner(struct thread *thread)
