@@ -84,6 +84,8 @@ static void write_sample(struct session *session, struct thread *thread,
 struct past {
 	struct session *session;
 	const struct perf_sample *sample;
+	struct unwinder_word popped[UNWINDER_POPPED];
+	size_t npopped;
 };
 
 /* Does it stay as it is, so that it can be read later? */
@@ -94,7 +96,19 @@ static bool is_constant(const struct session *session, uint64_t addr)
 	return m && (m->prot & PROT_EXEC || !(m->prot & PROT_WRITE));
 }
 
-/* Nothing is known of what is below the stack pointer: zeros. */
+/* Of what is below the stack pointer only that is known; else: zeros. */
+static void put_popped(const struct past *past, uint64_t addr, char *buffer,
+		       size_t size)
+{
+	for (size_t i = 0; i < past->npopped; i++) {
+		const struct unwinder_word *word = &past->popped[i];
+		uint64_t at = word->addr - addr;
+
+		if (at < size && size - at >= sizeof(word->value))
+			memcpy(buffer + at, &word->value, sizeof(word->value));
+	}
+}
+
 static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
 {
 	const struct past *past = context;
@@ -107,10 +121,11 @@ static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
 		return is_constant(past->session, addr)
 			       ? memory_read(&memory, addr, buffer, size)
 			       : -EFAULT;
-	addr += below;
-	if (size > below && size - below > sample->size - (addr - sp))
+	if (size > below && size - below > sample->size - (addr + below - sp))
 		return -EFAULT;
 	memset(buffer, 0, below);
+	put_popped(past, addr, buffer, below);
+	addr += below;
 	memcpy((char *)buffer + below, sample->stack + (addr - sp),
 	       size - below);
 	return 0;
@@ -134,7 +149,7 @@ static bool is_ours(const struct session *session, uint64_t ip)
 static void take_running(struct session *session, struct thread *thread,
 			 const struct perf_sample *sample)
 {
-	struct past past = { session, sample };
+	struct past past = { .session = session, .sample = sample };
 	struct memory memory = { .context = &past, .read = read_past };
 	struct event_sample event = { .time = sample->time,
 				      .state = "running" };
@@ -147,6 +162,8 @@ static void take_running(struct session *session, struct thread *thread,
 		return;
 	}
 	note_map(session, thread, sample->regs.rip);
+	past.npopped =
+		stack_popped(session, &sample->regs, &memory, past.popped);
 	count = stack_frames_past(session, &sample->regs, &memory, frames,
 				  &end);
 	/* Of a deep stack the rest was not kept. */

@@ -324,6 +324,11 @@ size_t stack_frames_past(struct session *session,
 			 const struct user_regs_struct *regs,
 			 const struct memory *memory,
 			 struct frame frames[EVENT_FRAMES], const char **end);
+/* What unwinder_popped() finds: words for such a memory. */
+size_t stack_popped(struct session *session,
+		    const struct user_regs_struct *regs,
+		    const struct memory *memory,
+		    struct unwinder_word ret[UNWINDER_POPPED]);
 /* The addresses, how many, and why it ends: NULL, "truncated" ... */
 size_t stack_frames(struct session *session, const struct thread *thread,
 		    const struct user_regs_struct *regs,

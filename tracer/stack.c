@@ -301,6 +301,19 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 			 &all, frames, end);
 }
 
+size_t stack_popped(struct session *session,
+		    const struct user_regs_struct *regs,
+		    const struct memory *memory,
+		    struct unwinder_word ret[UNWINDER_POPPED])
+{
+	int r = prepare(session);
+
+	if (r == 0)
+		r = unwinder_popped(session->stacks.unwinder, regs, memory,
+				    ret);
+	return r < 0 ? 0 : (size_t)r;
+}
+
 size_t stack_frames_past(struct session *session,
 			 const struct user_regs_struct *regs,
 			 const struct memory *memory,

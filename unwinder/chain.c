@@ -111,6 +111,34 @@ static int finish(struct walk *walk, int end, size_t *count, size_t *fresh)
 					   : UNWINDER_END_TRUNCATED;
 }
 
+int chain_popped(struct chain *chain, const struct user_regs_struct *regs,
+		 struct unwinder_word *ret)
+{
+	const struct state here = chain_state(regs);
+	const struct rule *rule = NULL;
+	uint64_t from;
+	int count = 0;
+	int r = rules_find(chain->rules, here.ip, false, &rule);
+
+	if (r < 0)
+		return r;
+	if (rule->kind != RULE_LINEAR || rule->is_loaded)
+		return 0;
+	from = rule->slots_from == RULE_FROM_CFA
+		       ? here.reg[rule->base] +
+				 (uint64_t)(int64_t)rule->cfa_offset
+		       : here.reg[rule->slots_from];
+	for (unsigned left = rule->restored; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		uint64_t at = from + (uint64_t)(int64_t)rule->slot[i];
+
+		if (at < regs->rsp && regs->rsp - at <= RED_ZONE)
+			ret[count++] =
+				(struct unwinder_word){ at, here.reg[i] };
+	}
+	return count;
+}
+
 int chain_walk(struct chain *chain, struct slots *slots,
 	       const struct user_regs_struct *regs, struct frame *frames,
 	       size_t max, size_t *count, size_t *fresh)

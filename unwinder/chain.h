@@ -41,6 +41,10 @@ struct chain {
 
 void chain_done(struct chain *chain);
 
+/* As unwinder_popped(), in an image that was begun. */
+int chain_popped(struct chain *chain, const struct user_regs_struct *regs,
+		 struct unwinder_word *ret) _must_check_;
+
 /*
  * As unwinder_walk(), in an image that was begun; or CHAIN_DECLINED.
  * @slots: of the thread, from the same modules; NULL: begin from nothing.

@@ -218,6 +218,15 @@ bool unwinder_holds(const struct unwinder *unwinder, const struct slots *slots,
 	       slots_began(slots, &state);
 }
 
+int unwinder_popped(struct unwinder *unwinder,
+		    const struct user_regs_struct *regs,
+		    const struct memory *memory,
+		    struct unwinder_word ret[UNWINDER_POPPED])
+{
+	image_begin(&unwinder->image, memory);
+	return chain_popped(&unwinder->chain, regs, ret);
+}
+
 void unwinder_stats(const struct unwinder *unwinder, struct unwinder_stats *ret)
 {
 	*ret = unwinder->stats;

@@ -82,6 +82,22 @@ int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 bool unwinder_holds(const struct unwinder *unwinder, const struct slots *slots,
 		    const struct user_regs_struct *regs);
 
+struct unwinder_word {
+	uint64_t addr, value;
+};
+
+enum { UNWINDER_POPPED = 6 };
+
+/*
+ * For memory of which only what is above the stack pointer was kept.  At a
+ * function's end the tables find registers below it, where they were popped
+ * from: they have those values yet.  Fills @ret, returns how many, or -errno.
+ */
+int unwinder_popped(struct unwinder *unwinder,
+		    const struct user_regs_struct *regs,
+		    const struct memory *memory,
+		    struct unwinder_word ret[UNWINDER_POPPED]) _must_check_;
+
 struct unwinder_stats {
 	uint64_t stacks;	/* that were walked warm */
 	uint64_t fresh, reused; /* frames of them */

@@ -212,6 +212,16 @@ class Samples(Case):
         self.assertEqual(200, run.returncode)
         self.read_log(path)
 
+    def test_at_the_end_of_a_function(self):
+        """Registers that are popped already are not looked for."""
+        samples = self.sampled("--verify-stacks")[1]
+        for sample in samples:
+            if sample["state"] == "running":
+                self.assertNotIn("stack_end", sample, sample)
+                self.assertEqual("worker", [
+                    f["function"] for f in sample["stack"]
+                    if f.get("file", "").endswith("sampled.c")][-1])
+
     def test_beside_a_watch(self):
         """Accesses and samples in one log, each stack once."""
         log, samples = self.sampled("-w", "done", "--stacks=id",
