@@ -16,6 +16,7 @@
 #include "tracer/process/mem.h"
 #include "tracer/process/program.h"
 #include "tracer/refuse.h"
+#include "tracer/sample.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
 #include "tracer/userfault.h"
@@ -273,6 +274,7 @@ static void drop_others(struct session *session, struct thread *survivor)
 	{
 		struct thread *thread = s->value;
 
+		sample_last(session, thread);
 		session_call_forget(session, thread);
 		if (thread == survivor)
 			continue;
@@ -332,6 +334,7 @@ struct verdict session_exec(struct session *session, struct thread *thread)
 		/* A vfork child: its memory is its own now. */
 		if (!follow_exec(session, thread))
 			idle_let_go(session, thread->tid);
+		sample_last(session, thread);
 		session_call_forget(session, thread);
 		stack_drop(session, thread);
 		process_remove(process, thread);

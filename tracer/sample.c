@@ -53,11 +53,21 @@ static size_t room(const struct session *session)
 static void begin(struct session *session, struct thread *thread)
 {
 	double hz = session->options->stack_hz;
+	int r;
 
 	if (thread->perf || thread->perf_failed)
 		return;
-	thread->perf_failed =
-		perf_new(thread->tid, hz, room(session), &thread->perf) < 0;
+	r = perf_new(thread->tid, hz, room(session), &thread->perf);
+	thread->perf_failed = r < 0;
+	if (r < 0 && r != -ESRCH && r != -ENOENT && !session->unsampled_told) {
+		session->unsampled_told = true;
+		report_warning(session,
+			       "thread %d, and others maybe, are not sampled: "
+			       "%s",
+			       thread->tid, strerror(-r));
+	}
+	/* What it mapped before that nobody told. */
+	session->process->maps_stale |= thread->perf != NULL;
 	if (thread->perf && !family_why(session) && may_be_interrupted(thread))
 		thread->woken = trace_interrupt(thread->tid) == 0;
 }
@@ -131,12 +141,27 @@ static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
 	return 0;
 }
 
+static bool is_mapped(const struct session *session, uint64_t ip)
+{
+	return session->process->maps && maps_find(session->process->maps, ip);
+}
+
 static void note_map(struct session *session, struct thread *thread,
 		     uint64_t ip)
 {
-	if (perf_mapped(thread->perf) || !session->process->maps ||
-	    !maps_find(session->process->maps, ip))
+	if (perf_mapped(thread->perf) || !is_mapped(session, ip))
 		session->process->maps_stale = true;
+}
+
+/*
+ * Its memory may be gone, or another program's, as that of a thread that
+ * another one's exec ended: then its map must not be read anew.
+ */
+static bool is_as_known(const struct session *session, struct thread *thread,
+			uint64_t ip)
+{
+	session->process->maps_stale |= perf_mapped(thread->perf);
+	return !session->process->maps_stale && is_mapped(session, ip);
 }
 
 static bool is_ours(const struct session *session, uint64_t ip)
@@ -146,8 +171,9 @@ static bool is_ours(const struct session *session, uint64_t ip)
 	return ip - scratch->start < scratch->size;
 }
 
+/* @late: it has ended, or exec'ed. */
 static void take_running(struct session *session, struct thread *thread,
-			 const struct perf_sample *sample)
+			 const struct perf_sample *sample, bool late)
 {
 	struct past past = { .session = session, .sample = sample };
 	struct memory memory = { .context = &past, .read = read_past };
@@ -157,7 +183,8 @@ static void take_running(struct session *session, struct thread *thread,
 	const char *end;
 	size_t count;
 
-	if (is_ours(session, sample->regs.rip)) {
+	if (is_ours(session, sample->regs.rip) ||
+	    (late && !is_as_known(session, thread, sample->regs.rip))) {
 		session->counts.unsampled++;
 		return;
 	}
@@ -169,7 +196,25 @@ static void take_running(struct session *session, struct thread *thread,
 	/* Of a deep stack the rest was not kept. */
 	if (end && sample->size == PERF_STACK)
 		end = "truncated";
-	write_sample(session, thread, &event, frames, count, end);
+	if (late && end)
+		session->counts.unsampled++;
+	else
+		write_sample(session, thread, &event, frames, count, end);
+}
+
+static void take_all(struct session *session, struct thread *thread, bool late)
+{
+	struct perf_sample sample;
+
+	while (perf_next(thread->perf, &sample) > 0)
+		take_running(session, thread, &sample, late);
+	session->counts.unsampled += perf_lost(thread->perf);
+}
+
+void sample_last(struct session *session, struct thread *thread)
+{
+	if (thread->perf && !session_is_over(session))
+		take_all(session, thread, true);
 }
 
 /* It has slept all the while, if it was never woken. */
@@ -208,8 +253,6 @@ static void take_sleeping(struct session *session, struct thread *thread)
 
 static void look(struct session *session, struct thread *thread, bool due)
 {
-	struct perf_sample sample;
-
 	if (thread->ended)
 		return;
 	begin(session, thread);
@@ -217,9 +260,8 @@ static void look(struct session *session, struct thread *thread, bool due)
 		session->counts.unsampled += due;
 		return;
 	}
-	while (perf_next(thread->perf, &sample) > 0)
-		take_running(session, thread, &sample);
-	session->counts.unsampled += perf_lost(thread->perf);
+	take_all(session, thread, false);
+	session->process->maps_stale |= perf_mapped(thread->perf);
 	if (due && thread->state == THREAD_RUNNING)
 		take_sleeping(session, thread);
 }
@@ -230,7 +272,7 @@ static void look(struct session *session, struct thread *thread, bool due)
  */
 static void plan(struct session *session, uint64_t began)
 {
-	uint64_t period = (uint64_t)(1e9 / session->options->stack_hz);
+	uint64_t period = perf_period(session->options->stack_hz);
 	uint64_t now = session_now(), first = now + (now - began);
 
 	if (!session->sample_ns)

@@ -13,3 +13,6 @@
 
 /* Write what came since the last tick, and if it is time who sleeps where. */
 void sample_tick(struct session *session);
+
+/* Of a thread that has ended or exec'ed what came since. */
+void sample_last(struct session *session, struct thread *thread);

@@ -96,6 +96,7 @@ struct session {
 	struct stacks stacks;
 	uint64_t sample_ns;	/* when sleeping threads are looked at next */
 	bool unwatching;	/* -F alone: nothing is guarded */
+	bool unsampled_told;	/* that a thread is refused its events */
 	uint8_t *xstate;	/* of the thread that is served */
 	uint8_t *xstate_before; /* as it was */
 	struct ahead *ahead;
@@ -324,6 +325,8 @@ size_t stack_frames_past(struct session *session,
 			 const struct user_regs_struct *regs,
 			 const struct memory *memory,
 			 struct frame frames[EVENT_FRAMES], const char **end);
+/* It is in the log: what --verify-stacks found of it counts. */
+void stack_told(struct session *session, uint64_t ip);
 /* What unwinder_popped() finds: words for such a memory. */
 size_t stack_popped(struct session *session,
 		    const struct user_regs_struct *regs,

@@ -151,11 +151,21 @@ static void verify(struct session *session, const struct user_regs_struct *regs,
 	       n == count;
 	for (size_t i = 0; same && i < n; i++)
 		same = cold[i].ip == warm[i].ip && cold[i].cfa == warm[i].cfa;
-	if (same || stacks->mismatches++)
+	stacks->differs = !same;
+}
+
+void stack_told(struct session *session, uint64_t ip)
+{
+	struct stacks *stacks = &session->stacks;
+
+	if (!stacks->differs)
 		return;
-	report_warning(session,
-		       "the stack at 0x%jx is not what libunwind makes of it",
-		       (uintmax_t)regs->rip);
+	stacks->differs = false;
+	if (!stacks->mismatches++)
+		report_warning(
+			session,
+			"the stack at 0x%jx is not what libunwind makes of it",
+			(uintmax_t)ip);
 }
 
 void stack_still(struct session *session, bool still)

@@ -40,6 +40,7 @@ struct stacks {
 	uint64_t unread;	      /* reads that were spared by the copy */
 	uint64_t ns;		      /* that the walks took, without names */
 	uint64_t mismatches;	      /* of --verify-stacks */
+	bool differs;		      /* the last one, if it is told */
 	struct unwinder_stats others; /* of sessions that are over, and of
 					 stacks that were told again */
 };

@@ -164,6 +164,7 @@ void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
 	struct stacks *stacks = &session->stacks;
 	struct stack_text *text = find_text(session, frames, count, end);
 
+	stack_told(session, count ? frames->ip : 0);
 	stacks->mismatches +=
 		stacks->last.expected && text != stacks->last.expected;
 	stacks->last.expected = NULL;

@@ -26,6 +26,7 @@ static void bury(struct session *session, struct thread *thread)
 	 * with the last of the others, most often by exit_group(2). */
 	if (leads || (leader && leader->untold && thread->tgid == process->pid))
 		session->status = thread->stop.status;
+	sample_last(session, thread);
 	session_call_forget(session, thread);
 	lift_forget(thread);
 	stack_drop(session, thread);

@@ -5,6 +5,7 @@
 import collections
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -46,6 +47,11 @@ os.read(0, 1)
 os.write(1, b"%%d broken\\n" %% len(broken))
 os._exit(0)
 """ % WAITERS
+BUSY = """
+import time
+while time.process_time() < 0.5:
+    pass
+"""
 AGAIN = """
 import os, sys
 left = int(sys.argv[1])
@@ -221,6 +227,35 @@ class Samples(Case):
                 self.assertEqual("worker", [
                     f["function"] for f in sample["stack"]
                     if f.get("file", "").endswith("sampled.c")][-1])
+
+    def test_from_the_start_to_the_end(self):
+        """The libraries are known, and the last samples are not dropped."""
+        log = self.traced([sys.executable, "-S", "-c", BUSY], "-F", "10")[1]
+        samples = log.of("sample")
+        last = [s for s in samples if s["state"] == "running"][-1]
+        self.assertNotIn("stack_end", last)
+        self.assertEqual("_start", last["stack"][-1]["function"])
+        self.assertGreaterEqual(len(samples) + log.summary["unsampled"], 4)
+
+    def test_threads_that_are_refused(self):
+        """A warning tells of them, and the count."""
+        path = self.new_log()
+        with running([target("sampled")]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            limit = (20, 20)
+            with running(
+                    [CLSATTACH, "-F", "50", "--duration", "1s", "-o", path,
+                     "-p", str(process.pid)],
+                    preexec_fn=lambda: resource.setrlimit(
+                        resource.RLIMIT_NOFILE, limit)) as tracer:
+                err = tracer.communicate(b"", harness.TIMEOUT)[1]
+                self.assertEqual(0, tracer.returncode, err)
+            process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual(0, process.returncode)
+        log = self.read_log(path)
+        self.assertIn("Too many open files", str(log.of("warning")))
+        self.assertEqual(1, len(log.of("warning")))
+        self.assertGreater(log.summary["unsampled"], 0)
 
     def test_beside_a_watch(self):
         """Accesses and samples in one log, each stack once."""

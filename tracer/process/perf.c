@@ -91,7 +91,7 @@ static struct perf_event_attr by_clock(double hz)
 
 	attr.sample_type |= PERF_SAMPLE_STACK_USER;
 	attr.sample_stack_user = PERF_STACK;
-	attr.sample_period = (uint64_t)(1e9 / hz);
+	attr.sample_period = perf_period(hz);
 	attr.mmap = 1;
 	return attr;
 }
@@ -306,6 +306,7 @@ static int switched(const struct perf *perf, struct perf_sleep *ret)
 		if (!head)
 			return -ENODATA;
 		copy_out(&perf->switches, head, &fixed, sizeof(fixed));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (__atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) != head);
 	if (fixed.header.type != PERF_RECORD_SAMPLE ||
 	    fixed.abi != PERF_SAMPLE_REGS_ABI_64)

@@ -36,6 +36,12 @@ struct perf_sample {
  */
 int perf_allowed(struct error *err) _must_check_;
 
+/* Nanoseconds; the kernel takes no more than 63 bits. */
+static inline uint64_t perf_period(double hz)
+{
+	return hz < 1e-9 ? (uint64_t)1e18 : (uint64_t)(1e9 / hz);
+}
+
 /*
  * Watch @tid, @hz times in each second that it runs.  @room: bytes for its
  * samples, a power of two, PERF_ROOM at least.  0 or -errno.
