@@ -104,6 +104,19 @@ static bool scratch_is_needed(struct session *session)
 	return false;
 }
 
+/* Between exec and entry point: the page of that one is closed, too. */
+static int open_entry(struct session *session)
+{
+	struct thread *injector = inject_thread(session->process);
+
+	if (!session->entry || !session->process->threads.count)
+		return 0;
+	/* It is just there: its fault is to be told first. */
+	if (!injector || fault_waits(injector))
+		return -EAGAIN;
+	return entry_leave(session, injector);
+}
+
 int leave_prepare(struct session *session)
 {
 	struct injection injection;
@@ -124,6 +137,8 @@ int leave_prepare(struct session *session)
 			settle_call(session, thread);
 		r = first_error(r, survive_shed(session, thread));
 	}
+	if (r == 0)
+		r = open_entry(session);
 	if (r < 0)
 		return r;
 	if (!session->guard.closed.count && !session->process->scratch.start)

@@ -8,6 +8,7 @@ import functools
 import os
 import shutil
 import signal
+import sys
 import time
 import unittest
 
@@ -225,6 +226,22 @@ class Crowded(Attaching):
             bare = harness.run([target("crowded"), "2"])
             self.assertEqual((0, bare.out), (process.returncode,
                                              b"ready\n" + out), text(err))
+
+
+class Executing(Attaching):
+    def test_left_before_the_entry(self):
+        """It may be let go while the loader of the next program runs."""
+        for i in range(20):
+            path = self.new_log()
+            with running([sys.executable, "-S", "-c", harness.AGAIN, "40"],
+                         env=dict(os.environ, AGAIN=harness.AGAIN)) as process:
+                options = [["--every"], ["-f", "--on", "write"]][i % 2]
+                with running([CLSATTACH, *options, "-w", "map:data",
+                              "--duration", "%dms" % (20 + 7 * i), "-o", path,
+                              "-p", str(process.pid)]) as tracer:
+                    tracer.wait(harness.TIMEOUT)
+                process.communicate(b"", harness.TIMEOUT)
+                self.assertEqual(7, process.returncode)
 
 
 class Namespaces(Attaching):

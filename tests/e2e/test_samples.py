@@ -52,14 +52,6 @@ import time
 while time.process_time() < 0.5:
     pass
 """
-AGAIN = """
-import os, sys
-left = int(sys.argv[1])
-if not left:
-    sys.exit(7)
-os.execv(sys.executable, [sys.executable, "-S", "-c", os.environ["AGAIN"],
-                          str(left - 1)])
-"""
 RAISER = """
 import os, signal, sys, time
 got = []
@@ -199,8 +191,8 @@ class Samples(Case):
         """It may be let go while the loader of the next program runs."""
         for i in range(10):
             path = self.new_log()
-            with running([sys.executable, "-S", "-c", AGAIN, "40"],
-                         env=dict(os.environ, AGAIN=AGAIN)) as process:
+            with running([sys.executable, "-S", "-c", harness.AGAIN, "40"],
+                         env=dict(os.environ, AGAIN=harness.AGAIN)) as process:
                 with running([CLSATTACH, "-F", "100", "--duration",
                               "%dms" % (20 + 3 * i), "-o", path, "-p",
                               str(process.pid)]) as tracer:
