@@ -221,8 +221,6 @@ print(sums)
 class Interpreters(Killing):
     """All of their memory, as it is watched by default."""
 
-    OPTIONS = []
-
     def bare(self, argv):
         result = harness.run(argv, b"x")
         self.assertEqual(0, result.status, text(result.err))
@@ -230,7 +228,7 @@ class Interpreters(Killing):
 
     def test_python(self):
         argv = [sys.executable, "-c", PYTHON]
-        self.kill_many(argv, ["--sample=20", *self.OPTIONS], self.bare(argv),
+        self.kill_many(argv, ["--sample=20"], self.bare(argv),
                        0.5)
 
     @unittest.skipUnless(shutil.which("javac"), "no javac")
@@ -240,7 +238,7 @@ class Interpreters(Killing):
             file.write(JAVA)
         harness.run(["javac", source])
         argv = ["java", "-cp", self.directory, "Survive"]
-        self.kill_many(argv, ["--sample=20", *self.OPTIONS], self.bare(argv),
+        self.kill_many(argv, ["--sample=20"], self.bare(argv),
                        0.5)
 
 
@@ -271,13 +269,6 @@ class TracerKilled(KillingTracer):
 
     def test_works_for_us(self):
         self.survive("protect", 1, 200000, "--survive")
-
-
-class PythonTracerKilled(KillingTracer, Interpreters):
-    """Not java: a call on guarded memory that is on its way fails."""
-
-    OPTIONS = ["--survive"]
-    test_java = None
 
 
 class AllAtWork(KillingTracer):

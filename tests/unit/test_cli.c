@@ -96,14 +96,14 @@ static void test_verify_stacks(void **state)
 
 static void test_samples(void **state)
 {
-	_cleanup_(cli_done) struct cli cli = { 0 };
+	_cleanup_(cli_done) struct cli cli = { 0 }, wrong = { 0 };
 
 	assert_int_equal(
 		parse(&cli, CLI_RUN, LINE("clsrun", "-F", "99", "x"), NULL), 0);
 	assert_true(cli.options.stack_hz == 99);
 	assert_true(cli.options.stacks);
 	assert_int_not_equal(
-		parse(&cli, CLI_RUN, LINE("clsrun", "-F", "1001", "x"), NULL),
+		parse(&wrong, CLI_RUN, LINE("clsrun", "-F", "1001", "x"), NULL),
 		0);
 }
 
