@@ -235,9 +235,9 @@ static void take_sleeping(struct session *session, struct thread *thread)
 	size_t count;
 	int r = perf_asleep(thread->perf, &sleep);
 
-	/* A stop of ours that is to come looks like sleep. */
-	if (r == 0 ||
-	    (!session->unwatching && !thread_is_in_state(thread->tid, "SD")))
+	/* A stop of ours that is to come looks like sleep, and ^Z does. */
+	if (r == 0 || ((!session->unwatching || thread->grouped) &&
+		       !thread_is_in_state(thread->tid, "SD")))
 		return;
 	if (r < 0) {
 		session->counts.unsampled++;

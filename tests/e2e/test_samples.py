@@ -138,6 +138,30 @@ class Samples(Case):
             names = [f.get("function") for f in sample["stack"]]
             self.assertIn("worker", names)
 
+    def test_stopped(self):
+        """A program that ^Z stopped neither runs nor sleeps."""
+        path = self.new_log()
+        with running([target("sampled")]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            with running([CLSATTACH, "-F", str(HZ), "-o", path, "-p",
+                          str(process.pid)]) as tracer:
+                servers.wait_for("samples", 60, lambda: count_in(path) > 100)
+                process.send_signal(signal.SIGSTOP)
+                servers.wait_for("its stop", 60, lambda: set(
+                    harness.thread_states(process.pid).values()) <= set("tT"))
+                time.sleep(0.3)
+                count = count_in(path)
+                time.sleep(0.5)
+                self.assertEqual(count, count_in(path))
+                process.send_signal(signal.SIGCONT)
+                servers.wait_for("more", 60,
+                                 lambda: count_in(path) > count + 100)
+                tracer.send_signal(signal.SIGINT)
+                self.assertEqual(0, tracer.wait(harness.TIMEOUT))
+            process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual(0, process.returncode)
+        self.read_log(path)
+
     def test_the_same_as_gdb(self):
         """Fifty stacks, function by function and line by line."""
         samples = self.sampled("--verify-stacks")[1]
