@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/directory.h"
 #include "tracer/family.h"
 #include "tracer/process/living.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
-
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 /*
  * Workers of io_uring and the like live in the process's task list but never

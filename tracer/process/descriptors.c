@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/macro.h"
 #include "tracer/process/descriptors.h"
-
-static void closedirp(DIR **directory)
-{
-	if (*directory)
-		closedir(*directory);
-}
 
 static bool matches(int directory, const char *name,
 		    const char *const patterns[], size_t count)

@@ -5,6 +5,7 @@
 
 #include "tracer/process/inject.h"
 #include "tracer/process/kept.h"
+#include "tracer/process/status.h"
 
 /* SIGSEGV and SIGTRAP, each sent to the thread and to its process. */
 enum { KEPT_MAX = 4 };
@@ -17,11 +18,14 @@ struct kept {
 
 void kept_look(struct thread *thread, uint64_t mask)
 {
+	struct status_signals now = { 0 };
+
 	mask &= signal_bit(SIGSEGV) | signal_bit(SIGTRAP);
 	if (!mask)
 		return;
-	thread->own = mask & process_status(thread->tid, "SigPnd", 16, 0);
-	thread->shared = mask & process_status(thread->tid, "ShdPnd", 16, 0);
+	(void)!status_signals(thread->tid, &now); /* or it is gone */
+	thread->own = mask & now.pending;
+	thread->shared = mask & now.shared;
 }
 
 /* The kernel takes the thread's first.  Another thread of the process may wait

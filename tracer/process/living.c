@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 
+#include "base/directory.h"
 #include "tracer/process/living.h"
 #include "tracer/process/process.h"
-
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 /*
  * The program is a property of the memory, which a thread gives up before it

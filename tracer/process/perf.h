@@ -70,6 +70,6 @@ struct perf_sleep {
 
 /*
  * 1: it sleeps, or stands in a stop; 0: it does not; -ENODATA: it does, but
- * since perf_new(), and only the call is known.
+ * has since before perf_new(), and only the call is known.
  */
 int perf_asleep(const struct perf *perf, struct perf_sleep *ret) _must_check_;
