@@ -107,19 +107,26 @@ static int set_no_syscalls(struct cli *cli, const char *argument,
 
 static int set_stacks(struct cli *cli, const char *argument, struct error *err)
 {
-	bool id = argument && !strcmp(argument, "id");
-	bool none = argument && !strcmp(argument, "none");
+	struct options *options = &cli->options;
 
-	if (!argument || id || none || !strcmp(argument, "inline")) {
-		cli->options.stacks = !none;
-		cli->options.stack_ids = id;
+	options->stacks = true;
+	options->stacks_form = STACKS_BY_LOG;
+	if (!argument)
 		return 0;
-	}
-	return error_set(err, -EINVAL,
-			 "--stacks=%s: call stacks are inline (in each access "
-			 "record), id (each once, in a record of its own) or "
-			 "none",
-			 argument);
+	if (!strcmp(argument, "inline"))
+		options->stacks_form = STACKS_INLINE;
+	else if (!strcmp(argument, "id"))
+		options->stacks_form = STACKS_ONCE;
+	else if (!strcmp(argument, "none"))
+		options->stacks = false;
+	else
+		return error_set(
+			err, -EINVAL,
+			"--stacks=%s: call stacks are inline (in each access "
+			"record), id (each once, in a record of its own) or "
+			"none",
+			argument);
+	return 0;
 }
 
 static int set_verify_stacks(struct cli *cli, const char *argument,

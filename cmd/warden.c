@@ -22,9 +22,10 @@ static void offer_ourselves(void)
 }
 
 /* By this name, and in this session, no kill that is for others finds it. */
-static int become_tracer(pid_t warden, int signal, const sigset_t *mask)
+static int become_tracer(pid_t warden, int signal)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL };
+	sigset_t set;
 
 	setsid();
 	prctl(PR_SET_NAME, "cls-tracer");
@@ -32,7 +33,10 @@ static int become_tracer(pid_t warden, int signal, const sigset_t *mask)
 	prctl(PR_SET_PDEATHSIG, signal);
 	if (getppid() != warden) /* it was killed before */
 		raise(signal);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	/* The others come through when there are handlers for them. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	return WARDEN_TRACER;
 }
 
@@ -64,16 +68,16 @@ int warden_divide(bool kill, struct error *err)
 	struct sigaction by_default = { .sa_handler = SIG_DFL };
 	struct stop end = { 0 };
 	pid_t warden = getpid(), tracer;
-	sigset_t set, mask;
+	sigset_t set;
 	int r;
 
 	wake_signals(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaction(SIGCHLD, &by_default, NULL);
-	sigprocmask(SIG_BLOCK, &set, &mask);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	tracer = fork();
 	if (tracer == 0)
-		return become_tracer(warden, kill ? SIGKILL : SIGTERM, &mask);
+		return become_tracer(warden, kill ? SIGKILL : SIGTERM);
 	if (tracer < 0) {
 		r = -errno;
 		error_set(err, r, "cannot start the tracer: %s", strerror(-r));

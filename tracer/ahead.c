@@ -157,12 +157,9 @@ static int vector(void *context, struct cpu *cpu)
 static bool is_over(struct running *running)
 {
 	const struct session *session = running->session;
-	const struct options *options = session->options;
 
-	if (options->max_events &&
-	    session->family->events >= options->max_events)
-		return true;
-	return session->failure || session->log->gone || wake_leave();
+	return family_is_full(session->family) || session->failure ||
+	       session->log->gone || wake_leave();
 }
 
 static void report(struct running *running, const struct ahead_access *access)

@@ -23,7 +23,7 @@ struct family {
 	struct table orphans;	  /* tid -> struct orphan */
 	struct log log;
 	struct table logs; /* pid -> how many logs are named after it */
-	uint64_t events;   /* access records, of all processes */
+	uint64_t events;   /* access and sample records, of all processes */
 	/* Those that ended or were let go, if a log may have several. */
 	struct event_process processes[PROCESSES_LISTED];
 	size_t nprocesses;
@@ -40,6 +40,13 @@ struct family {
 	struct windows *windows;
 	uint8_t *xstate; /* with room for another behind it */
 };
+
+/* --max-events is exact: what comes until we have left is not wanted. */
+static inline bool family_is_full(const struct family *family)
+{
+	return family->options->max_events &&
+	       family->events >= family->options->max_events;
+}
 
 /* With its first process; @run: that will be our child. */
 int family_new(const struct options *options, bool run, struct family **ret,

@@ -24,7 +24,7 @@ const char *family_why(const struct session *session)
 		return "interrupted";
 	if (session->log->gone)
 		return "reader-gone";
-	if (options->max_events && family->events >= options->max_events)
+	if (family_is_full(family))
 		return "max-events";
 	if (options->duration > 0 && family->armed_ns &&
 	    (double)(session_now() - family->armed_ns) / 1e9 >=
@@ -212,13 +212,15 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 {
 	_cleanup_(family_freep) struct family *family = NULL;
 	struct session *session;
-	int r = family_new(options, false, &family, err);
+	int r = wake_install(0);
 
-	*err = r == 0 ? (struct error){ 0 } : *err;
+	*err = (struct error){ 0 };
+	if (r == 0)
+		r = family_new(options, false, &family, err);
 	if (r < 0)
 		return TRACER_FAILED;
 	session = family->sessions;
-	r = wake_install(0, slice_tick_ms(session));
+	r = wake_every(slice_tick_ms(session));
 	if (r < 0) {
 		error_set(err, r, "cannot set a timer: %s", strerror(-r));
 		return TRACER_FAILED;
@@ -259,8 +261,9 @@ int tracer_run(const struct options *options, char *const argv[],
 	r = spawn(session, argv, err);
 	if (r < 0)
 		return TRACER_FAILED;
-	r = wake_install(session->process->pid, slice_tick_ms(session));
-	session_fail(session, r, "wake_install");
+	session_fail(session, wake_install(session->process->pid),
+		     "wake_install");
+	session_fail(session, wake_every(slice_tick_ms(session)), "wake_every");
 	loop(family);
 	if (!session->ended)
 		wait_for_end(session);

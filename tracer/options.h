@@ -25,6 +25,13 @@ enum follow {
 	FOLLOW_LOG_EACH,
 };
 
+/* Where a call stack is written. */
+enum stacks_form {
+	STACKS_BY_LOG, /* in a file once, else inline */
+	STACKS_INLINE, /* in each record */
+	STACKS_ONCE,   /* in a record of its own, named by its number */
+};
+
 struct options {
 	const char *const *watches; /* -w texts */
 	size_t nwatches;
@@ -34,8 +41,8 @@ struct options {
 	bool no_run_ahead; /* one access a stop */
 	bool no_syscalls;  /* what they touch is counted, no event */
 
-	bool stack_ids;	    /* -k=id: each stack once */
-	bool stacks;	    /* -k */
+	bool stacks; /* -k */
+	enum stacks_form stacks_form;
 	unsigned depth;	    /* of a stack */
 	double stack_hz;    /* of samples of all threads; 0: none */
 	bool verify_stacks; /* each beside one that nothing is known of */

@@ -10,13 +10,6 @@ static bool wanted(const struct session *session, uint8_t op)
 	return op & session->options->on;
 }
 
-/* --max-events is exact: what comes until we have left is not wanted. */
-static bool is_full(const struct session *session)
-{
-	return session->options->max_events &&
-	       session->family->events >= session->options->max_events;
-}
-
 static void make_query(const struct effect_report *report, struct query *query,
 		       uint64_t registers[16])
 {
@@ -152,7 +145,7 @@ bool report_access(struct session *session, struct thread *thread,
 		session->counts.neighbours++;
 		return false;
 	}
-	if (!wanted(session, access->op) || is_full(session))
+	if (!wanted(session, access->op) || family_is_full(session->family))
 		return false;
 	/* Only of a class must it be known what lies there. */
 	if (!is_of_class(&session->watch, spec) &&

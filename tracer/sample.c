@@ -76,7 +76,8 @@ static void write_sample(struct session *session, struct thread *thread,
 			 struct event_sample *event, const struct frame *frames,
 			 size_t count, const char *end)
 {
-	if (session->log->gone || session->log->number)
+	if (session->log->gone || session->log->number ||
+	    family_is_full(session->family))
 		return;
 	if (!session->log->began)
 		report_header(session);
@@ -88,12 +89,14 @@ static void write_sample(struct session *session, struct thread *thread,
 	record_sample(&session->log->buffer, event);
 	log_line(session->log);
 	session->counts.samples++;
+	session->family->events++;
 }
 
 /* The memory of a thread as it was: of its stack what the sample has. */
 struct past {
 	struct session *session;
 	const struct perf_sample *sample;
+	bool missed; /* what was asked for last was not kept */
 	struct unwinder_word popped[UNWINDER_POPPED];
 	size_t npopped;
 };
@@ -119,9 +122,9 @@ static void put_popped(const struct past *past, uint64_t addr, char *buffer,
 	}
 }
 
-static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
+static int read_kept(const struct past *past, uint64_t addr, void *buffer,
+		     size_t size)
 {
-	const struct past *past = context;
 	const struct perf_sample *sample = past->sample;
 	struct memory memory = session_memory(past->session);
 	uint64_t sp = sample->regs.rsp;
@@ -141,9 +144,19 @@ static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
 	return 0;
 }
 
-static bool is_mapped(const struct session *session, uint64_t ip)
+static bool is_mapped(const struct session *session, uint64_t addr)
 {
-	return session->process->maps && maps_find(session->process->maps, ip);
+	return session->process->maps &&
+	       maps_find(session->process->maps, addr);
+}
+
+static int read_past(void *context, uint64_t addr, void *buffer, size_t size)
+{
+	struct past *past = context;
+	int r = read_kept(past, addr, buffer, size);
+
+	past->missed = r < 0 && is_mapped(past->session, addr);
+	return r;
 }
 
 static void note_map(struct session *session, struct thread *thread,
@@ -193,8 +206,8 @@ static void take_running(struct session *session, struct thread *thread,
 		stack_popped(session, &sample->regs, &memory, past.popped);
 	count = stack_frames_past(session, &sample->regs, &memory, frames,
 				  &end);
-	/* Of a deep stack the rest was not kept. */
-	if (end && sample->size == PERF_STACK)
+	/* Of a deep stack the rest, or the one before an alternate one. */
+	if (end && past.missed)
 		end = "truncated";
 	if (late && end)
 		session->counts.unsampled++;

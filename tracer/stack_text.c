@@ -125,12 +125,24 @@ static void write_stack(struct session *session, pid_t pid,
 	log_line(session->log);
 }
 
+/*
+ * A file can be looked up in, and 2 kB for each access take longer to write
+ * than an access that is run ahead; who reads a pipe wants all in one line.
+ */
+static bool is_once(const struct session *session)
+{
+	enum stacks_form form = session->options->stacks_form;
+
+	return form == STACKS_ONCE ||
+	       (form == STACKS_BY_LOG && !session->log->direct);
+}
+
 static void tell(struct session *session, pid_t pid, struct stack_text *text,
 		 uint64_t *id, const struct buffer **ret)
 {
 	if (!text)
 		return;
-	if (!session->options->stack_ids) {
+	if (!is_once(session)) {
 		*ret = &text->text;
 		return;
 	}

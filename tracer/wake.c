@@ -57,12 +57,8 @@ void wake_signals(sigset_t *ret)
 		sigaddset(ret, handled[i]);
 }
 
-int wake_install(pid_t program, unsigned tick_ms)
+int wake_install(pid_t program)
 {
-	const struct itimerval timer = {
-		.it_interval.tv_usec = (suseconds_t)tick_ms * 1000,
-		.it_value.tv_usec = (suseconds_t)tick_ms * 1000,
-	};
 	sigset_t set;
 
 	passes_to = program;
@@ -75,6 +71,16 @@ int wake_install(pid_t program, unsigned tick_ms)
 			return r;
 	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return 0;
+}
+
+int wake_every(unsigned tick_ms)
+{
+	const struct itimerval timer = {
+		.it_interval.tv_usec = (suseconds_t)tick_ms * 1000,
+		.it_value.tv_usec = (suseconds_t)tick_ms * 1000,
+	};
+
 	return setitimer(ITIMER_REAL, &timer, NULL) < 0 ? -errno : 0;
 }
 

@@ -18,7 +18,8 @@
  * terminal it gets by itself, others are passed on.  With @program 0 each
  * signal that would end us asks us to leave.
  */
-int wake_install(pid_t program, unsigned tick_ms) _must_check_;
+int wake_install(pid_t program) _must_check_;
+int wake_every(unsigned tick_ms) _must_check_;
 /* The program has ended: signals are ours now. */
 void wake_orphaned(void);
 /* Those that ask us to leave, or are passed on. */

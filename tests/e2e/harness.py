@@ -113,6 +113,12 @@ class Log:
         self.lines = lines
         self.faults = list(faults(lines))[:20]
         self.records = [] if self.faults else [json.loads(x) for x in lines]
+        stacks = {r["id"]: r for r in self.of("stack")}
+        for record in self.records:
+            if "stack_id" in record:  # as if it stood in it
+                stack = stacks[record["stack_id"]]
+                record.update((k, stack[k]) for k in ("stack", "stack_end")
+                              if k in stack)
 
     def of(self, kind):
         return [r for r in self.records if r["type"] == kind]

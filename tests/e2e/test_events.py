@@ -340,8 +340,9 @@ class Stacks(Case):
     def test_each_stack_once(self):
         """What the numbers stand for is what stands in the records."""
         argv, watch = [target("recursion")], ("-w", "number")
-        inline = self.traced(argv, *watch, "-k")[1]
-        numbered = self.traced(argv, *watch, "--stacks=id")[1]
+        inline = self.traced(argv, *watch, "--stacks=inline")[1]
+        self.assertFalse(inline.of("stack"))
+        numbered = self.traced(argv, *watch, "-k")[1]
         stacks = {s["id"]: [f["function"] for f in s["stack"]]
                   for s in numbered.of("stack")}
         self.assertLess(len(stacks), len(numbered.accesses))
@@ -349,6 +350,8 @@ class Stacks(Case):
                           for a in inline.accesses],
                          [stacks[a["stack_id"]] for a in numbered.accesses])
         self.assertEqual(list(range(1, len(stacks) + 1)), sorted(stacks))
+        piped = run([CLSRUN, *watch, "-k", "--", *argv]).out.splitlines()
+        self.assertIn(b'"stack":[', next(x for x in piped if b'"access"' in x))
 
     def test_verified_stacks(self):
         """Remembered stacks are libunwind's, and most frames are known."""

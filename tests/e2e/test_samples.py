@@ -95,6 +95,19 @@ def by_gdb(pid):
     return stacks
 
 
+OPENAT = "257"
+
+
+def waits(pid):
+    """Has it a child that opens a pipe, and waits for who reads it?"""
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        child = file.read().strip()
+    if not child:
+        return False
+    with open("/proc/%s/syscall" % child) as file:
+        return file.read().split()[0] == OPENAT
+
+
 def count_in(path):
     if not os.path.exists(path):
         return 0
@@ -103,10 +116,10 @@ def count_in(path):
 
 
 class Samples(Case):
-    def sampled(self, *options, most=MOST):
+    def sampled(self, *options, most=MOST, how=()):
         """The log of that many samples, and what gdb makes of the stacks."""
         path = self.new_log()
-        with running([target("sampled")]) as process:
+        with running([target("sampled"), *how]) as process:
             self.assertEqual(b"ready\n", process.stdout.readline())
             with running([CLSATTACH, "-F", str(HZ), "-o", path, *options, "-p",
                           str(process.pid)]) as tracer:
@@ -243,6 +256,41 @@ class Samples(Case):
                 self.assertEqual("worker", [
                     f["function"] for f in sample["stack"]
                     if f.get("file", "").endswith("sampled.c")][-1])
+
+    def test_on_an_alternate_stack(self):
+        """Only the stack that is in use was kept: of the other it is told."""
+        samples = self.sampled(how=["alternate"])[1]
+        ends = collections.Counter(
+            (s["stack"][-1].get("function"), s.get("stack_end"))
+            for s in samples if s["state"] == "running")
+        self.assertEqual({("truncated")}, {end for _, end in ends}, ends)
+        self.assertIn("handler", str(samples))
+
+    def test_most_samples(self):
+        """They count as events do, and no more are told."""
+        path = self.new_log()
+        with running([target("sampled")]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            result = harness.run([CLSATTACH, "-F", "50", "--max-events", "30",
+                                  "-o", path, "-p", str(process.pid)])
+            self.assertEqual(0, result.status, result.err)
+        log = self.read_log(path)
+        self.assertEqual(30, len(log.of("sample")))
+        self.assertEqual("max-events", log.summary["end"])
+
+    def test_interrupted_at_the_beginning(self):
+        """Before anybody reads the log, too, the tracer says what was wrong."""
+        path = self.new_log()
+        os.mkfifo(path)
+        with running([target("sampled")]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            with running([CLSATTACH, "-F", "50", "-o", path, "-p",
+                          str(process.pid)]) as tracer:
+                servers.wait_for("open(2)", 30, lambda: waits(tracer.pid))
+                tracer.send_signal(signal.SIGINT)
+                err = tracer.communicate(b"", harness.TIMEOUT)[1]
+            self.assertIn(b"Interrupted system call", err)
+            self.assertEqual(125, tracer.returncode)
 
     def test_from_the_start_to_the_end(self):
         """The libraries are known, and the last samples are not dropped."""

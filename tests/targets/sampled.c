@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that sleep, each at another depth, and one that works: whose stacks
- * are asked for by the clock.  Ends when its standard input does.
+ * are asked for by the clock.  Ends when its standard input does.  With an
+ * argument it works in a signal handler on an alternate stack.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "tests/targets/target.h"
@@ -42,14 +44,32 @@ static void *worker(void *unused)
 	return unused;
 }
 
-int main(void)
+static void handler(int signal)
+{
+	worker(NULL);
+}
+
+static void *elsewhere(void *unused)
+{
+	const struct sigaction action = { .sa_handler = handler,
+					  .sa_flags = SA_ONSTACK };
+	const stack_t stack = { .ss_size = 1 << 16, .ss_sp = malloc(1 << 16) };
+
+	expect(sigaltstack(&stack, NULL) == 0);
+	expect(sigaction(SIGUSR1, &action, NULL) == 0);
+	raise(SIGUSR1);
+	return unused;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 	char byte;
 
 	for (intptr_t i = 0; i < SLEEPERS; i++)
 		expect(pthread_create(&thread, NULL, descend, (void *)i) == 0);
-	expect(pthread_create(&thread, NULL, worker, NULL) == 0);
+	expect(pthread_create(&thread, NULL, argc > 1 ? elsewhere : worker,
+			      NULL) == 0);
 	printf("ready\n");
 	fflush(stdout);
 	return read(0, &byte, 1) < 0;

@@ -91,7 +91,7 @@ static void test_verify_stacks(void **state)
 			 0);
 	assert_true(cli.options.stacks);
 	assert_true(cli.options.verify_stacks);
-	assert_false(cli.options.stack_ids);
+	assert_int_equal(cli.options.stacks_form, STACKS_BY_LOG);
 }
 
 static void test_samples(void **state)
@@ -117,7 +117,7 @@ static void test_stacks_once(void **state)
 			       NULL),
 			 0);
 	assert_true(cli.options.stacks);
-	assert_true(cli.options.stack_ids);
+	assert_int_equal(cli.options.stacks_form, STACKS_ONCE);
 }
 
 static void test_no_run_ahead(void **state)
