@@ -7,6 +7,7 @@
 #include "cmd/choice.h"
 #include "cmd/value.h"
 #include "disasm/access.h"
+#include "tracer/component/component.h"
 #include "tracer/event/event.h"
 #include "tracer/guard/spec.h"
 
@@ -179,6 +180,44 @@ static int set_output(struct cli *cli, const char *argument, struct error *err)
 	return value_output(argument, &cli->output, err);
 }
 
+/* "a, b or c", of all that runtime_name() knows. */
+static void list_runtimes(char *text, size_t size)
+{
+	const char *name, *next = runtime_name(1);
+	size_t length = 0;
+
+	for (size_t i = 0; (name = runtime_name(i)); i++) {
+		next = next ? runtime_name(i + 1) : NULL;
+		length += (size_t)snprintf(text + length, size - length, "%s%s",
+					   !i	  ? ""
+					   : next ? ", "
+						  : " or ",
+					   name);
+		if (length >= size)
+			return;
+	}
+}
+
+static int set_runtime(struct cli *cli, const char *argument, struct error *err)
+{
+	unsigned *chosen = &cli->options.runtimes, none = runtime_bit("none");
+	unsigned bit = runtime_bit(argument);
+	char names[128];
+
+	if (!bit) {
+		list_runtimes(names, sizeof(names));
+		return error_set(err, -EINVAL,
+				 "--runtime %s: the runtimes are %s", argument,
+				 names);
+	}
+	if (*chosen && (*chosen == none) != (bit == none))
+		return error_set(err, -EINVAL,
+				 "--runtime none excludes the others: give it "
+				 "alone or not at all");
+	*chosen |= bit;
+	return 0;
+}
+
 static int set_max_events(struct cli *cli, const char *argument,
 			  struct error *err)
 {
@@ -307,6 +346,9 @@ const struct choice choices[] = {
 	  "stacks of all threads, HZ times a second; alone: only",
 	  set_stack_hz },
 	{ "verify-stacks", 0, no_argument, BOTH, "", NULL, set_verify_stacks },
+	{ "runtime", 0, required_argument, BOTH, " NAME",
+	  "tell classes of this runtime only (repeatable) or none",
+	  set_runtime },
 	{ NULL, 'o', required_argument, BOTH, " FILE",
 	  "write the log there, not to standard output", set_output },
 	{ NULL, 'f', no_argument, BOTH, "",

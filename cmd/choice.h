@@ -23,7 +23,7 @@ struct choice {
 	int (*set)(struct cli *cli, const char *argument, struct error *err);
 };
 
-enum { NCHOICES = 22 };
+enum { NCHOICES = 23 };
 
 /* In the order of --help. */
 extern const struct choice choices[NCHOICES];

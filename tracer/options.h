@@ -53,6 +53,8 @@ struct options {
 	bool exit_kill; /* the program dies with us, instead of living on */
 	bool survive;	/* it lives on unharmed; not run ahead then */
 
+	unsigned runtimes; /* bits of runtime_bit(); 0: all */
+
 	enum follow follow;
 	/* -o: %p is a process's number, %% a percent sign; NULL: standard
 	 * output.  With a log for each process there is a %p in it. */

@@ -69,6 +69,7 @@ void report_header(struct session *session)
 	const struct options *options = session->options;
 	char executable[PATH_MAX], host[HOST_NAME_MAX + 1] = "";
 	const char **watches = calloc(options->nwatches + 1, sizeof(*watches));
+	const char *runtimes[RUNTIMES_CHOSEN];
 	struct event_header header = {
 		.version = CLS_VERSION,
 		.command = options->command_line,
@@ -89,8 +90,10 @@ void report_header(struct session *session)
 		.syscalls =
 			options->no_syscalls ? "none" : seccomp_way(session),
 		.follow = follow_name(options->follow),
+		.runtimes = runtimes,
 	};
 
+	report_chosen(options, runtimes);
 	if (!watches)
 		return;
 	for (size_t i = 0; i < options->nwatches; i++)
@@ -193,6 +196,7 @@ void report_armed(struct session *session)
 		record_armed(&session->log->buffer, &armed, &time);
 		log_line(session->log);
 	}
+	report_runtimes(session);
 	free(ranges);
 	free(pending);
 }

@@ -165,6 +165,7 @@ bool report_access(struct session *session, struct thread *thread,
 	}
 	if (is_hidden(session, thread, report))
 		return false;
+	report_runtimes(session);
 	write_event(session, thread, report, &component);
 	session->counts.kernel += report->syscall != NULL;
 	session->slice_events++;

@@ -103,6 +103,7 @@ int session_refresh(struct session *session)
 		.memory = session_memory(session),
 		.maps = process->maps,
 		.symbols = process->symbols,
+		.runtimes = session->options->runtimes,
 	};
 	if (!session->resolver)
 		return resolver_new(&session->world, &session->resolver);

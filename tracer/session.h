@@ -277,6 +277,12 @@ struct effect_report {
 bool report_access(struct session *session, struct thread *thread,
 		   const struct effect_report *report);
 void report_header(struct session *session);
+/* report_runtime.c: those that were found and not told yet. */
+void report_runtimes(struct session *session);
+/* The names that --runtime chose, NULL after the last; none: all. */
+enum { RUNTIMES_CHOSEN = 16 };
+void report_chosen(const struct options *options,
+		   const char *ret[RUNTIMES_CHOSEN]);
 void report_armed(struct session *session);
 void report_closed(struct session *session, uint64_t start, uint64_t end,
 		   const char *reason);

@@ -11,6 +11,7 @@
 #include "cmd/choice.h"
 #include "cmd/value.h"
 #include "disasm/access.h"
+#include "tracer/component/component.h"
 
 /* execve(2) has no const either. */
 #define LINE(...) ((char **)(const char *[]){ __VA_ARGS__, NULL })
@@ -168,6 +169,14 @@ static void test_refused(void **state)
 		{ CLI_RUN, { "--stacks=all", "x" }, "inline" },
 		{ CLI_RUN, { "--depth", "0", "x" }, "from 1 to 256" },
 		{ CLI_RUN, { "--depth", "257", "x" }, "from 1 to 256" },
+		{ CLI_RUN, { "--runtime", "cobol", "x" }, "c++" },
+		{ CLI_RUN, { "--runtime", "cobol", "x" }, " or none" },
+		{ CLI_RUN,
+		  { "--runtime", "none", "--runtime", "c++", "x" },
+		  "excludes" },
+		{ CLI_RUN,
+		  { "--runtime", "c++", "--runtime", "none", "x" },
+		  "excludes" },
 		{ CLI_RUN, { "--max-events", "0", "x" }, "above 0" },
 		{ CLI_RUN, { "--max-events", "-1", "x" }, "above 0" },
 		{ CLI_RUN, { "--duration", "1d", "x" }, "ms, s, m or h" },
@@ -208,6 +217,21 @@ static void test_same_policy_twice(void **state)
 			       NULL),
 			 0);
 	assert_true(cli.options.hz == 3);
+}
+
+static void test_runtimes(void **state)
+{
+	_cleanup_(cli_done) struct cli cli = { 0 };
+	_cleanup_(cli_done) struct cli all = { 0 };
+
+	assert_int_equal(parse(&cli, CLI_RUN,
+			       LINE("clsrun", "--runtime", "c++", "--runtime",
+				    "c++", "x"),
+			       NULL),
+			 0);
+	assert_int_equal(cli.options.runtimes, runtime_bit("c++"));
+	assert_int_equal(parse(&all, CLI_RUN, LINE("clsrun", "x"), NULL), 0);
+	assert_int_equal(all.options.runtimes, 0);
 }
 
 static void test_show(void **state)
@@ -414,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_no_syscalls),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same_policy_twice),
+		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test(test_show),
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_duration),

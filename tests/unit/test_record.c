@@ -320,6 +320,42 @@ static void test_stack(void **state)
 		"\"stack_end\":\"broken\"}\n");
 }
 
+static void test_runtime(void **state)
+{
+	static const char *const none[] = { NULL };
+	static const char *const some[] = { "classes", "members", NULL };
+	static const char *const rest[] = { "objects", "frames", NULL };
+	struct event_runtime runtime = {
+		.pid = 812,
+		.name = "ruby",
+		.version = "3.1.2",
+		.how = "module",
+		.module = "/usr/lib/libruby.so",
+		.tells = some,
+		.lacks = rest,
+		.reason = "",
+	};
+	_cleanup_(buffer_done) struct buffer out = { 0 };
+
+	record_runtime(&out, &runtime, &now);
+	buffer_char(&out, '\0');
+	contains(out.data,
+		 "\"pid\":812,\"name\":\"ruby\",\"version\":\"3.1.2\","
+		 "\"how\":\"module\",\"module\":\"/usr/lib/libruby.so\","
+		 "\"tells\":[\"classes\",\"members\"],"
+		 "\"lacks\":[\"objects\",\"frames\"]}\n");
+
+	buffer_clear(&out);
+	runtime.tells = none;
+	runtime.version = "";
+	runtime.reason = "too old";
+	record_runtime(&out, &runtime, &now);
+	buffer_char(&out, '\0');
+	contains(out.data, "\"tells\":[],");
+	contains(out.data, "\"reason\":\"too old\"}");
+	contains_no(out.data, "\"version\"");
+}
+
 static void test_stacks_are_counted(void **state)
 {
 	struct event_stacks stacks = { .walked = 3,
@@ -363,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_other_forms),
 		cmocka_unit_test(test_killed_or_exited),
 		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_runtime),
 		cmocka_unit_test(test_stacks_are_counted),
 	};
 

@@ -56,7 +56,36 @@ struct world {
 	struct memory memory;
 	const struct maps *maps; /* replaced by the caller when it changes */
 	struct symbols *symbols;
+	unsigned runtimes; /* bits of runtime_bit(); 0: all */
 };
+
+/* What a runtime can tell in this process. */
+enum {
+	TELLS_CLASSES = 1, /* the class of what lies at an address */
+	TELLS_MEMBERS = 2, /* the names of members */
+	TELLS_OBJECTS = 4, /* all objects of a class */
+	TELLS_FRAMES = 8,  /* functions of its own in a call stack */
+	TELLS = 4,	   /* how many they are */
+};
+
+/* A runtime that is in the process. */
+struct runtime_info {
+	const char *name; /* "c++"; a static string */
+	const struct module
+		*module;  /* where it was found; NULL: by an object */
+	char version[64]; /* empty: not known */
+	unsigned tells;
+	char reason[160]; /* why it tells nothing; empty: it does */
+};
+
+/*
+ * The bit of the runtime that is called @name, for struct world; "none" has
+ * one, too, and leaves only what needs no runtime.  0: there is none.
+ */
+unsigned runtime_bit(const char *name);
+
+/* What runtime_bit() knows, for i from 0 on; NULL after the last. */
+const char *runtime_name(size_t i);
 
 struct resolver;
 
@@ -77,6 +106,12 @@ void resolver_went_on(struct resolver *resolver);
 
 /* Its map changed: modules may have come or gone. */
 void resolver_remap(struct resolver *resolver);
+
+/*
+ * The next runtime that was found and not told of yet.  False: none.  Opens
+ * what came since the last question.
+ */
+bool resolver_found(struct resolver *resolver, struct runtime_info *ret);
 
 /* Always answers; at worst kind "anon" with confidence none. */
 void resolver_resolve(struct resolver *resolver, const struct query *query,

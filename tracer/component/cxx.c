@@ -276,6 +276,30 @@ static void close_cxx(void *state)
 	free(cxx);
 }
 
+/* "/usr/lib/libstdc++.so.6.0.30": what follows ".so." */
+static void library_version(const struct module *module,
+			    struct runtime_info *ret)
+{
+	const char *text = strstr(module->name, ".so.");
+
+	if (text)
+		snprintf(ret->version, sizeof(ret->version), "%s", text + 4);
+}
+
+/* A program may be linked statically, and stripped: then objects will show. */
+static void about(void *state, struct runtime_info *ret)
+{
+	static const char *const library[] = { "libstdc++", "libc++",
+					       "libc++abi" };
+	struct cxx *cxx = state;
+
+	for (size_t i = 0; !ret->module && i < ARRAY_SIZE(library); i++)
+		ret->module = view_module(cxx->view, library[i]);
+	if (ret->module)
+		library_version(ret->module, ret);
+	ret->tells = TELLS_CLASSES | TELLS_OBJECTS;
+}
+
 static int open_cxx(const struct view *view, void **ret)
 {
 	struct cxx *cxx = calloc(1, sizeof(*cxx));
@@ -310,6 +334,7 @@ const struct runtime runtime_cxx = {
 	.name = "c++",
 	.open = open_cxx,
 	.close = close_cxx,
+	.about = about,
 	.resolve = resolve,
 	.epoch = epoch,
 	.remap = remap,

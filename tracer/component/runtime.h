@@ -27,9 +27,22 @@ struct scan {
 struct runtime {
 	const char *name;
 
-	/* -ENOENT: there is nothing of it in this process. */
+	/*
+	 * Called at the first question, and again when modules came.  -ENOENT:
+	 * there is nothing of it in this process, which must be cheap to say:
+	 * by the name of a module (view_module()), or one symbol of one module.
+	 * -EAGAIN: it is being loaded; again when the map changes.  Judge by
+	 * what does not change, as symbols and constants: what the runtime
+	 * fills in when it starts may come later, and is looked at when asked.
+	 */
 	int (*open)(const struct view *view, void **ret);
 	void (*close)(void *state);
+
+	/*
+	 * What was found, for the user: all but the name.  With a reason it is
+	 * closed again.  NULL: every process has it, and nothing is told.
+	 */
+	void (*about)(void *state, struct runtime_info *ret);
 
 	/*
 	 * Fill *ret, which is zeroed, with the best answer; confidence stays
@@ -56,6 +69,12 @@ extern const struct runtime runtime_cxx;
 extern const struct runtime runtime_global;
 extern const struct runtime runtime_heap;
 extern const struct runtime runtime_mapping;
+
+/*
+ * The module whose name is @library or begins with it and a dot or dash, or
+ * NULL.
+ */
+const struct module *view_module(const struct view *view, const char *library);
 
 /* Copy a name, cut at the end of a character if it is too long. */
 void component_name(struct component *component, const char *name);

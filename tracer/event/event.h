@@ -125,6 +125,19 @@ struct event_header {
 	bool survives;	      /* it lives on unharmed if the tracer is killed */
 	const char *syscalls; /* how they are seen: seccomp ptrace */
 	const char *follow;   /* one-log log-each; NULL: children are not */
+	const char *const *runtimes; /* NULL-terminated; empty: all */
+};
+
+/* A runtime that was found in a process. */
+struct event_runtime {
+	pid_t pid;
+	const char *name;
+	const char *version;	  /* "": not known */
+	const char *how;	  /* module object */
+	const char *module;	  /* path; NULL: none */
+	const char *const *tells; /* NULL-terminated, as the next */
+	const char *const *lacks; /* what it cannot tell */
+	const char *reason;	  /* why it tells nothing; "": it does */
 };
 
 /* A count in the summary's by_class. */

@@ -20,6 +20,8 @@ static void record_options(struct json *json, const struct event_header *header)
 	json_bool(json, "survives", header->survives);
 	line_text(json, "syscalls", header->syscalls);
 	line_text(json, "follow", header->follow);
+	if (header->runtimes && header->runtimes[0])
+		line_strings(json, "runtimes", header->runtimes);
 	json_close(json);
 }
 
@@ -75,6 +77,24 @@ void record_armed(struct buffer *out, const struct event_armed *armed,
 	if (armed->nblind)
 		json_end(&json);
 	line_text(&json, "self_test", armed->self_test);
+	line_close(&json);
+}
+
+void record_runtime(struct buffer *out, const struct event_runtime *runtime,
+		    const struct timespec *time)
+{
+	struct json json;
+
+	line_open(&json, out, "runtime");
+	json_time(&json, "time", time);
+	json_integer(&json, "pid", runtime->pid);
+	line_text(&json, "name", runtime->name);
+	line_text(&json, "version", runtime->version);
+	line_text(&json, "how", runtime->how);
+	line_text(&json, "module", runtime->module);
+	line_strings(&json, "tells", runtime->tells);
+	line_strings(&json, "lacks", runtime->lacks);
+	line_text(&json, "reason", runtime->reason);
 	line_close(&json);
 }
 

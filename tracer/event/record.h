@@ -14,6 +14,8 @@
 void record_header(struct buffer *out, const struct event_header *header);
 void record_armed(struct buffer *out, const struct event_armed *armed,
 		  const struct timespec *time);
+void record_runtime(struct buffer *out, const struct event_runtime *runtime,
+		    const struct timespec *time);
 void record_closed(struct buffer *out, pid_t pid, uint64_t start, uint64_t end,
 		   const char *reason, const struct timespec *time);
 
