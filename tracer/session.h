@@ -331,6 +331,22 @@ size_t stack_frames_past(struct session *session,
 			 const struct user_regs_struct *regs,
 			 const struct memory *memory,
 			 struct frame frames[EVENT_FRAMES], const char **end);
+/* Its enum unwinder_end as records tell it. */
+const char *stack_end_name(int end);
+/*
+ * stack_managed.c: of runtimes what stands in that stack, into stacks.managed,
+ * which stack_tell() adds.  Where only they know how code that was made at run
+ * time was called, the native frames become other ones.
+ */
+void stack_managed(struct session *session, const struct thread *thread,
+		   const struct user_regs_struct *regs,
+		   const struct memory *memory,
+		   struct frame frames[EVENT_FRAMES], size_t *count,
+		   const char **end);
+void stack_managed_forget(struct session *session);
+/* May they be others after a store there? */
+bool stack_managed_stored(const struct session *session, uint64_t addr,
+			  size_t size);
 /* It is in the log: what --verify-stacks found of it counts. */
 void stack_told(struct session *session, uint64_t ip);
 /* What unwinder_popped() finds: words for such a memory. */

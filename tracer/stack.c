@@ -36,6 +36,7 @@ void stack_done(struct session *session)
 	table_done(&stacks->slots);
 	unwinder_free(stacks->unwinder);
 	free(stacks->copy.bytes);
+	free(stacks->managed);
 	jitmap_done(&stacks->jitmap);
 }
 
@@ -182,6 +183,8 @@ void stack_stored(struct session *session, uint64_t addr, const void *bytes,
 	uint64_t start = max_u64(addr, copy->start);
 	uint64_t end = min_u64(addr + size, copy->start + copy->size);
 
+	if (stack_managed_stored(session, addr, size))
+		session->stacks.last.text = NULL;
 	if (start >= end)
 		return;
 	memcpy(copy->bytes + (start - copy->start),
@@ -280,6 +283,13 @@ static int prepare(struct session *session)
 	return r;
 }
 
+const char *stack_end_name(int end)
+{
+	return end == UNWINDER_END_TRUNCATED ? "truncated"
+	       : end == UNWINDER_END_BOTTOM  ? NULL
+					     : "broken";
+}
+
 static size_t frames_of(struct session *session, struct slots *slots,
 			const struct user_regs_struct *regs,
 			const struct memory *memory, const struct memory *all,
@@ -291,9 +301,7 @@ static size_t frames_of(struct session *session, struct slots *slots,
 
 	if (session->options->verify_stacks)
 		verify(session, regs, all, max, frames, count, r);
-	*end = r == UNWINDER_END_TRUNCATED ? "truncated"
-	       : r == UNWINDER_END_BOTTOM  ? NULL
-					   : "broken";
+	*end = stack_end_name(r);
 	return count;
 }
 
@@ -303,12 +311,16 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 {
 	struct memory memory = { .context = session, .read = read_stack };
 	struct memory all = session_memory(session);
+	size_t count;
 
 	*end = "broken";
+	stack_managed_forget(session);
 	if (prepare(session) < 0)
 		return 0;
-	return frames_of(session, slots_of(session, thread), regs, &memory,
-			 &all, frames, end);
+	count = frames_of(session, slots_of(session, thread), regs, &memory,
+			  &all, frames, end);
+	stack_managed(session, thread, regs, &all, frames, &count, end);
+	return count;
 }
 
 size_t stack_popped(struct session *session,
@@ -330,6 +342,7 @@ size_t stack_frames_past(struct session *session,
 			 struct frame frames[EVENT_FRAMES], const char **end)
 {
 	*end = "broken";
+	stack_managed_forget(session);
 	if (prepare(session) < 0)
 		return 0;
 	return frames_of(session, NULL, regs, memory, memory, frames, end);

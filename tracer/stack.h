@@ -6,6 +6,7 @@
  */
 
 #include "base/table.h"
+#include "tracer/component/managed.h"
 #include "tracer/process/jitmap.h"
 #include "unwinder/unwinder.h"
 
@@ -36,6 +37,7 @@ struct stacks {
 	size_t text_bytes;
 	struct stack_copy copy;
 	struct stack_last last;
+	struct managed *managed; /* of the last one; NULL: nobody asked */
 	struct jitmap jitmap;
 	uint64_t unread;	      /* reads that were spared by the copy */
 	uint64_t ns;		      /* that the walks took, without names */

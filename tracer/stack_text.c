@@ -17,9 +17,13 @@ struct stack_text {
 	uint64_t id; /* of its record in the log, or 0 */
 	const char *end;
 	struct buffer text;
-	size_t count;
-	uint64_t ip[]; /* only these and its end tell it from others */
+	size_t count;	/* of native frames */
+	size_t managed; /* of those of runtimes */
+	/* Only this and its end tell it from others: see fill_key(). */
+	uint64_t key[];
 };
+
+enum { KEY_MANAGED = 3 }; /* words of a managed frame */
 
 static void free_text(struct stack_text *text)
 {
@@ -37,47 +41,116 @@ void stack_texts_forget(struct stacks *stacks)
 	stacks->last.text = NULL;
 }
 
-static uint64_t hash_of(const struct frame *frames, size_t count)
-{
-	uint64_t hash = count;
+/* A call stack as it is to be told. */
+struct chain {
+	const struct frame *frames;
+	size_t count;
+	const struct managed *managed; /* NULL: none */
+	size_t nmanaged;
+	const char *end;
+};
 
-	for (size_t i = 0; i < count; i++) {
-		hash = (hash ^ frames[i].ip) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
-	}
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(const struct chain *chain)
+{
+	uint64_t hash = chain->count;
+
+	for (size_t i = 0; i < chain->count; i++)
+		hash = mix(hash, chain->frames[i].ip);
+	for (size_t i = 0; i < chain->nmanaged; i++)
+		hash = mix(hash, chain->managed->frame[i].id);
 	return hash;
 }
 
-static bool is_same(const struct stack_text *text, const struct frame *frames,
-		    size_t count, const char *end)
+static void fill_key(uint64_t *key, const struct chain *chain)
 {
-	if (text->count != count || text->end != end)
+	for (size_t i = 0; i < chain->count; i++)
+		*key++ = chain->frames[i].ip;
+	for (size_t i = 0; i < chain->nmanaged; i++) {
+		const struct managed_frame *m = &chain->managed->frame[i];
+
+		*key++ = m->id;
+		*key++ = m->before << 1 | m->inlined;
+		*key++ = m->ip;
+	}
+}
+
+static bool is_same(const struct stack_text *text, const struct chain *chain)
+{
+	const uint64_t *key = text->key;
+
+	if (text->count != chain->count || text->managed != chain->nmanaged ||
+	    text->end != chain->end)
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (text->ip[i] != frames[i].ip)
+	for (size_t i = 0; i < chain->count; i++)
+		if (*key++ != chain->frames[i].ip)
 			return false;
+	for (size_t i = 0; i < chain->nmanaged; i++, key += KEY_MANAGED) {
+		const struct managed_frame *m = &chain->managed->frame[i];
+
+		if (key[0] != m->id ||
+		    key[1] != (m->before << 1 | m->inlined) || key[2] != m->ip)
+			return false;
+	}
 	return true;
 }
 
-static void make_text(struct session *session, struct stack_text *text)
+/* The managed frames inside of native frame @before, from *@next on. */
+static size_t add_managed(const struct chain *chain, size_t before,
+			  size_t *next, struct event_frame *ret, size_t max)
 {
-	struct event_frame frames[EVENT_FRAMES];
 	size_t n = 0;
 
-	for (size_t i = 0; i < text->count; i++)
-		n += frame_names(session, text->ip[i], i == 0, &frames[n],
-				 EVENT_FRAMES - n);
-	record_frames(&text->text, frames, n, text->end);
+	for (; *next < chain->nmanaged && n < max; (*next)++) {
+		const struct managed_frame *m = &chain->managed->frame[*next];
+		bool inside = before < chain->count;
+
+		if (m->before > before)
+			break;
+		ret[n++] = (struct event_frame){
+			.ip = m->ip || !inside ? m->ip
+					       : chain->frames[before].ip,
+			.function = m->function,
+			.inlined = m->inlined,
+			.runtime = m->runtime,
+			.file = m->file,
+			.line = m->line,
+		};
+	}
+	return n;
+}
+
+static void make_text(struct session *session, const struct chain *chain,
+		      struct stack_text *text)
+{
+	bool cut = chain->managed && chain->managed->cut;
+	struct event_frame frames[EVENT_FRAMES];
+	size_t n = 0, next = 0;
+
+	for (size_t i = 0; i < chain->count; i++) {
+		n += add_managed(chain, i, &next, &frames[n], EVENT_FRAMES - n);
+		n += frame_names(session, chain->frames[i].ip, i == 0,
+				 &frames[n], EVENT_FRAMES - n);
+	}
+	n += add_managed(chain, chain->count, &next, &frames[n],
+			 EVENT_FRAMES - n);
+	cut |= next < chain->nmanaged;
+	record_frames(&text->text, frames, n, cut ? "truncated" : chain->end);
 	session->stacks.text_bytes += text->text.size;
 }
 
 static struct stack_text *new_text(struct session *session, uint64_t hash,
-				   const struct frame *frames, size_t count,
-				   const char *end)
+				   const struct chain *chain)
 {
 	struct stacks *stacks = &session->stacks;
+	size_t words = chain->count + KEY_MANAGED * chain->nmanaged;
 	struct stack_text *text =
-		calloc(1, sizeof(*text) + count * sizeof(text->ip[0]));
+		calloc(1, sizeof(*text) + words * sizeof(text->key[0]));
 
 	if (!text)
 		return NULL;
@@ -87,11 +160,11 @@ static struct stack_text *new_text(struct session *session, uint64_t hash,
 	/* another one with this hash is made anew when it is back */
 	free_text(table_get(&stacks->texts, hash));
 	table_remove(&stacks->texts, hash);
-	text->end = end;
-	text->count = count;
-	for (size_t i = 0; i < count; i++)
-		text->ip[i] = frames[i].ip;
-	make_text(session, text);
+	text->end = chain->end;
+	text->count = chain->count;
+	text->managed = chain->nmanaged;
+	fill_key(text->key, chain);
+	make_text(session, chain, text);
 	if (text->text.failed || table_put(&stacks->texts, hash, text) < 0) {
 		free_text(text);
 		return NULL;
@@ -100,15 +173,14 @@ static struct stack_text *new_text(struct session *session, uint64_t hash,
 }
 
 static struct stack_text *find_text(struct session *session,
-				    const struct frame *frames, size_t count,
-				    const char *end)
+				    const struct chain *chain)
 {
-	uint64_t hash = hash_of(frames, count);
+	uint64_t hash = hash_of(chain);
 	struct stack_text *text = table_get(&session->stacks.texts, hash);
 
-	if (text && is_same(text, frames, count, end))
+	if (text && is_same(text, chain))
 		return text;
-	return new_text(session, hash, frames, count, end);
+	return new_text(session, hash, chain);
 }
 
 static void write_stack(struct session *session, pid_t pid,
@@ -174,7 +246,14 @@ void stack_tell(struct session *session, pid_t pid, const struct frame *frames,
 		const struct buffer **ret)
 {
 	struct stacks *stacks = &session->stacks;
-	struct stack_text *text = find_text(session, frames, count, end);
+	const struct chain chain = {
+		.frames = frames,
+		.count = count,
+		.managed = stacks->managed,
+		.nmanaged = stacks->managed ? stacks->managed->count : 0,
+		.end = end,
+	};
+	struct stack_text *text = find_text(session, &chain);
 
 	stack_told(session, count ? frames->ip : 0);
 	stacks->mismatches +=

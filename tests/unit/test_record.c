@@ -110,8 +110,8 @@ static void test_a_whole_access(void **state)
 {
 	const struct event_frame frames[] = {
 		{ 0x55d0bfe0113a, "Order::advance()", 26, false, "shop", NULL,
-		  0 },
-		{ 0x10, NULL, 99, false, NULL, NULL, 0 },
+		  0, NULL },
+		{ 0x10, NULL, 99, false, NULL, NULL, 0, NULL },
 	};
 	struct event_access access = an_access(17);
 	_cleanup_(buffer_done) struct buffer out = { 0 };
@@ -300,8 +300,8 @@ static void test_killed_or_exited(void **state)
 static void test_stack(void **state)
 {
 	const struct event_frame frames[] = {
-		{ 0x10, "f", 7, true, "m", "f.c", 12 },
-		{ 0x10, "g", 7, false, "m", "g.c", 0 },
+		{ 0x10, "f", 7, true, "m", "f.c", 12, NULL },
+		{ 0x10, "g", 7, false, "m", "g.c", 0, NULL },
 	};
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	_cleanup_(buffer_done) struct buffer out = { 0 };
@@ -356,6 +356,29 @@ static void test_runtime(void **state)
 	contains_no(out.data, "\"version\"");
 }
 
+static void test_a_frame_of_a_runtime(void **state)
+{
+	const struct event_frame frames[] = {
+		{ .ip = 0x10,
+		  .function = "Order.total",
+		  .offset = 7,
+		  .file = "/srv/order.py",
+		  .line = 31,
+		  .runtime = "cpython" },
+		{ .ip = 0x10, .function = "eval", .offset = 7 },
+	};
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	record_frames(&text, frames, ARRAY_SIZE(frames), NULL);
+	buffer_char(&text, '\0');
+	assert_string_equal(
+		text.data,
+		",\"stack\":[{\"ip\":\"0x10\",\"function\":\"Order.total\","
+		"\"runtime\":\"cpython\",\"file\":\"/srv/order.py\","
+		"\"line\":31},{\"ip\":\"0x10\",\"function\":\"eval\","
+		"\"offset\":7}]");
+}
+
 static void test_stacks_are_counted(void **state)
 {
 	struct event_stacks stacks = { .walked = 3,
@@ -400,6 +423,7 @@ int main(void)
 		cmocka_unit_test(test_killed_or_exited),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_runtime),
+		cmocka_unit_test(test_a_frame_of_a_runtime),
 		cmocka_unit_test(test_stacks_are_counted),
 	};
 

@@ -222,6 +222,29 @@ int resolver_classes(struct resolver *resolver,
 	return 0;
 }
 
+bool resolver_has_frames(struct resolver *resolver)
+{
+	registry_look(&resolver->registry);
+	for (size_t i = 0; runtimes[i]; i++)
+		if (resolver->registry.entry[i].open && runtimes[i]->frames)
+			return true;
+	return false;
+}
+
+/* A process rarely has two such runtimes: the first that knows of any. */
+bool resolver_frames(struct resolver *resolver, const struct stack_query *query,
+		     struct managed *managed)
+{
+	for (size_t i = 0; runtimes[i]; i++) {
+		const struct entry *entry = &resolver->registry.entry[i];
+
+		if (entry->open && runtimes[i]->frames &&
+		    runtimes[i]->frames(entry->state, query, managed) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *confidence_name(enum confidence confidence)
 {
 	static const char *const name[] = {

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/memory.h"
+#include "tracer/component/managed.h"
 #include "tracer/process/maps.h"
 #include "tracer/process/symbols.h"
 
@@ -135,5 +136,15 @@ int resolver_objects(struct resolver *resolver, uint64_t start, uint64_t end,
 int resolver_classes(struct resolver *resolver,
 		     int (*visit)(void *context, const char *name),
 		     void *context);
+
+/* Is a runtime there that may have functions in a call stack? */
+bool resolver_has_frames(struct resolver *resolver);
+
+/*
+ * The functions of runtimes in a thread's call stack, into *@managed, which
+ * has those of earlier questions (managed.h) or is empty.  False: none more.
+ */
+bool resolver_frames(struct resolver *resolver, const struct stack_query *query,
+		     struct managed *managed);
 
 const char *confidence_name(enum confidence confidence);

@@ -9,6 +9,7 @@
 
 #include "tracer/component/component.h"
 #include "tracer/component/heap.h"
+#include "tracer/component/managed.h"
 #include "tracer/component/pages.h"
 
 struct view {
@@ -60,6 +61,14 @@ struct runtime {
 	int (*classes)(void *state,
 		       int (*visit)(void *context, const char *name),
 		       void *context);
+
+	/*
+	 * Append the functions of this runtime that stand in a call stack, in
+	 * the manner of managed.h; may be NULL.  -ENOENT: there are none, and
+	 * nothing was changed.
+	 */
+	int (*frames)(void *state, const struct stack_query *query,
+		      struct managed *managed);
 };
 
 /* Is the address on the stack of the thread that asks? */

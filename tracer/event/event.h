@@ -27,8 +27,9 @@ struct event_frame {
 	uint64_t offset;      /* of ip in function */
 	bool inlined;	      /* into the next one, whose ip it has */
 	const char *module;
-	const char *file; /* as the compiler was told */
-	unsigned line;	  /* 0: not known */
+	const char *file;    /* as the compiler was told */
+	unsigned line;	     /* 0: not known */
+	const char *runtime; /* that runs the function; NULL: native code */
 };
 
 /*

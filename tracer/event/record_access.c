@@ -53,11 +53,12 @@ static void record_frame(struct json *json, const struct event_frame *frame)
 	json_address(json, "ip", frame->ip);
 	if (frame->function && *frame->function) {
 		json_string(json, "function", frame->function);
-		if (!frame->inlined)
+		if (!frame->inlined && !frame->runtime)
 			json_number(json, "offset", frame->offset);
 	}
 	if (frame->inlined)
 		json_bool(json, "inlined", true);
+	line_word(json, "runtime", frame->runtime);
 	line_text(json, "module", frame->module);
 	line_text(json, "file", frame->file);
 	if (frame->line)
