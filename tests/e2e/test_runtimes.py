@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which runtimes are found in a process, when, and what is told of them."""
 
+import bisect
 import os
 import sys
+import time
 
 import harness
-from harness import CLSRUN, Case, run, target, text
+from harness import CLSATTACH, CLSRUN, Case, number, run, running, target, text
 
 # Loads libstdc++ in the middle of its life.
 LATE = """
@@ -80,6 +82,120 @@ class Runtimes(Case):
         self.assertEqual(125, result.status)
         self.assertEqual(1, len(text(result.err).splitlines()))
         self.assertIn("c++", text(result.err))
+
+
+class Objects(Case):
+    """Programs that say what they touch, beside what is said of them."""
+
+    def read_claims(self, output):
+        """{start: (class, end)} of what stays."""
+        found = {}
+        for line in output:
+            words = line.decode().rstrip("\n").split("\t")
+            if words[0] == "end":
+                break
+            if words[0] == "object":
+                start, end = int(words[4], 16), int(words[2], 16) + 1
+                found[start] = (words[1],
+                                max(end, found.get(start, ("", 0))[1]))
+        return found
+
+    def traced_from_now(self, command, *options):
+        """Attach once it has made its objects: them, those that come and go
+        as {start: {class}}, and the log."""
+        path = self.new_log()
+        with running(command) as process:
+            stay = self.read_claims(process.stdout)
+            with running([CLSATTACH, *options, "-o", path, "-p",
+                          str(process.pid)]) as tracer:
+                self.wait_for_armed(path, tracer)
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                rest = process.stdout.read()
+                tracer.wait(harness.TIMEOUT)
+                err = tracer.stderr.read()
+        gone = {}
+        for line in rest.decode().splitlines():
+            words = line.split("\t")
+            if words[0] == "temporary":
+                gone.setdefault(int(words[4], 16), set()).add(words[1])
+        return stay, gone, self.read_log(path, err)
+
+    def wait_for_armed(self, path, tracer):
+        for _ in range(int(harness.TIMEOUT * 20)):
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    if b'"type":"armed"' in file.read(1 << 20):
+                        return
+            if tracer.poll() is not None:
+                break
+            time.sleep(0.05)
+        self.fail("never armed: " + text(tracer.stderr.read()))
+
+    def compare(self, stay, log):
+        """How many accesses to what stays were named, and how many rightly;
+        and those of other objects."""
+        starts = sorted(stay)
+        hit = right = wrong = 0
+        others = []
+        for access in log.accesses:
+            addr, component = number(access["addr"]), access["component"]
+            at = bisect.bisect_right(starts, addr) - 1
+            named = component["kind"] == "object"
+            if at < 0 or addr >= stay[starts[at]][1]:
+                others += [component] if named else []
+                continue
+            hit += 1
+            if not named:
+                continue
+            if (component["class"] == stay[starts[at]][0]
+                    and number(component["start"]) == starts[at]):
+                right += 1
+            else:
+                wrong += 1
+        return hit, right, wrong, others
+
+    def check(self, command, least, *options):
+        """At least @least accesses to objects, nearly all of them right."""
+        stay, gone, log = self.traced_from_now(command, *options)
+        hit, right, wrong, others = self.compare(stay, log)
+        self.assertGreater(hit, least)
+        self.assertGreaterEqual(right, 0.99 * hit)
+        self.assertLessEqual(wrong, 0.001 * (right + wrong))
+        return stay, gone, log, others
+
+    def test_gobject(self):
+        if not os.path.exists(target("gobjects")):
+            self.skipTest("built without gobject-2.0")
+        stay, gone, log, others = self.check(
+            [target("gobjects"), "8"], 40000, "-w", "map:heap", "--every")
+        self.assertEqual("gobject", log.of("runtime")[0]["name"])
+        # While one is made it is an object of each of its parents in turn.
+        classes = {name for names in gone.values() for name in names}
+        parents = {"GObject", "ZooAnimal", "ZooLion"}
+        self.assertLessEqual({c["class"] for c in others}, classes | parents)
+        for component in others:
+            if component["class"] in classes - parents:
+                self.assertIn(component["class"],
+                              gone[number(component["start"])])
+        members = {a["component"].get("member") for a in log.accesses
+                   if a["component"].get("class") == "ZooLeopon"}
+        self.assertLessEqual({"g_class", "ref_count",
+                              "<ZooLeopon private>+0",
+                              "<ZooAnimal private>+16",
+                              "<ZooLeopon>+4"}, members)
+
+    def test_gobject_watched(self):
+        """All of a class, and nothing else."""
+        if not os.path.exists(target("gobjects")):
+            self.skipTest("built without gobject-2.0")
+        stay, gone, log, others = self.check(
+            [target("gobjects"), "3"], 300, "-w", "class:ZooCage", "--every")
+        self.assertEqual({"ZooCage"}, {a["component"]["class"]
+                                       for a in log.accesses})
+        cages = {start for start in stay if stay[start][0] == "ZooCage"}
+        self.assertEqual(cages, {number(a["component"]["start"])
+                                 for a in log.accesses})
 
 
 if __name__ == "__main__":

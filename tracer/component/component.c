@@ -12,7 +12,10 @@
  * nothing); then what needs no runtime.
  */
 static const struct runtime *const runtimes[] = {
-	&runtime_cxx, &runtime_global, &runtime_heap, &runtime_mapping, NULL,
+	&runtime_cxx,	  /* vtable pointer */
+	&runtime_gobject, /* class of an instance */
+	&runtime_global,  /* from here on of every process */
+	&runtime_heap,	  &runtime_mapping, NULL,
 };
 _Static_assert(ARRAY_SIZE(runtimes) <= RUNTIMES, "each has an entry");
 

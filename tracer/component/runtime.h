@@ -75,6 +75,7 @@ struct runtime {
 bool view_on_stack(const struct view *view, const struct query *query);
 
 extern const struct runtime runtime_cxx;
+extern const struct runtime runtime_gobject;
 extern const struct runtime runtime_global;
 extern const struct runtime runtime_heap;
 extern const struct runtime runtime_mapping;
