@@ -12,6 +12,7 @@
  * nothing); then what needs no runtime.
  */
 static const struct runtime *const runtimes[] = {
+	&runtime_hotspot, /* klass in an object's header */
 	&runtime_cxx,	  /* vtable pointer */
 	&runtime_gobject, /* class of an instance */
 	&runtime_global,  /* from here on of every process */

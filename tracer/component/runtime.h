@@ -74,6 +74,7 @@ struct runtime {
 /* Is the address on the stack of the thread that asks? */
 bool view_on_stack(const struct view *view, const struct query *query);
 
+extern const struct runtime runtime_hotspot;
 extern const struct runtime runtime_cxx;
 extern const struct runtime runtime_gobject;
 extern const struct runtime runtime_global;

@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Java: what the log says of accesses, beside what the program knows."""
+
+import os
+import shutil
+import subprocess
+import time
+import unittest
+
+import harness
+
+MAGIC = 0x5a000000
+ELEMENTS = 100
+STORES = int(os.environ.get("CLS_STORES", "3000"))
+
+
+def java_home():
+    """$JAVA_HOME, or where the java of the path lies; None: there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = home and os.path.join(home, "bin", "java") or shutil.which("java")
+    if not java or not os.path.exists(java):
+        return None
+    home = os.path.dirname(os.path.dirname(os.path.realpath(java)))
+    return home if os.path.exists(os.path.join(home, "bin", "javac")) else None
+
+
+def heap(pid):
+    """What watches the heap: of what lies below 4 GiB the largest."""
+    size, start = max((stop - start, start)
+                      for start, stop, rights, path in harness.mappings(pid)
+                      if stop <= 1 << 32 and rights == "rw-p" and not path)
+    return "0x%x+%d" % (start, size)
+
+
+def libjvm(pid):
+    """The addresses of the virtual machine's own code: its collections copy
+    the numbers that the program stored."""
+    found = [m for m in harness.mappings(pid) if m[3].endswith("/libjvm.so")]
+    return found[0][0], found[-1][1]
+
+
+class Truth:
+    """The stores of one run of Truth.java that a log tells, by number."""
+
+    def __init__(self, kinds):
+        self.kinds = [kind.split("\t") for kind in kinds]
+        self.stored, self.named, self.wrong = set(), 0, []
+        self.seen = 0
+
+    def expected(self, number):
+        name, member, size = self.kinds[number % len(self.kinds)]
+        return (name, member.replace("%", str(number % ELEMENTS)), int(size))
+
+    def look(self, access):
+        value = access.get("old" if access["op"] == "read" else "new", "")
+        number = int(value, 16) & 0xffffffff if value else 0
+        number -= MAGIC
+        if not 0 <= number < STORES:
+            return
+        name, member, size = self.expected(number)
+        if access["size"] != size:
+            return
+        self.seen += 1
+        if access["op"] == "write":
+            self.stored.add(number)
+        component = access["component"]
+        if component["kind"] != "object":
+            return
+        self.named += 1
+        got = component["class"], component.get("member", "")
+        if got != (name, member) or component["runtime"] != "hotspot":
+            self.wrong.append((name, member, component, access["insn"]))
+
+
+@unittest.skipUnless(java_home(), "no JDK")
+class Names(harness.Case):
+    def compiled(self):
+        done = subprocess.run(
+            [os.path.join(java_home(), "bin", "javac"), "-d", self.directory,
+             os.path.join(harness.TARGETS, "Truth.java")],
+            capture_output=True, timeout=harness.TIMEOUT)
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def check(self, *options):
+        self.compiled()
+        argv = [os.path.join(java_home(), "bin", "java"), "-Xmx24m", "-Xms24m",
+                *options, "-cp", self.directory, "Truth", str(STORES)]
+        with harness.running(argv) as java:
+            kinds = []
+            for line in iter(java.stdout.readline, b"ready\n"):
+                self.assertTrue(line, "java ended")
+                kinds.append(harness.text(line.rstrip(b"\n")))
+            low, high = libjvm(java.pid)
+            log = self.new_log()
+            with harness.running(
+                    [harness.CLSATTACH, "--every", "-w", heap(java.pid),
+                     "-o", log, "-p", str(java.pid)]) as tracer:
+                self.await_armed(log)
+                out, err = java.communicate(b"\n", harness.TIMEOUT)
+                self.assertEqual(b"done\n", out, err)
+                tracer.communicate(timeout=harness.TIMEOUT)
+        truth = Truth(kinds)
+        for access in self.read_log(log).accesses:
+            if not low <= harness.number(access["ip"]) < high:
+                truth.look(access)
+        return truth
+
+    def await_armed(self, path):
+        for _ in range(int(harness.TIMEOUT * 20)):
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    if b'"type":"armed"' in file.read():
+                        return
+            time.sleep(0.05)
+        self.fail("not armed")
+
+    def right(self, *options):
+        truth = self.check(*options)
+        print("# %s: %d accesses seen, %d named, %d wrong" % (
+            " ".join(options), truth.seen, truth.named, len(truth.wrong)))
+        for wrong in truth.wrong[:10]:
+            print("# %s" % (wrong,))
+        self.assertEqual(STORES, len(truth.stored))
+        self.assertGreaterEqual(truth.named, truth.seen * 0.99)
+        self.assertLessEqual(len(truth.wrong), truth.named * 0.001)
+
+    def test_serial(self):
+        self.right("-XX:+UseSerialGC")
+
+    def test_parallel(self):
+        self.right("-XX:+UseParallelGC")
+
+    def test_g1(self):
+        self.right("-XX:+UseG1GC")
+
+
+if __name__ == "__main__":
+    harness.main()
