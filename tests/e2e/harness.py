@@ -21,6 +21,8 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGETS = os.path.join(HERE, os.pardir, "targets")
 BUILD = os.environ.get("CLS_BUILD", "")
+# With sanitizers a test looks for errors of memory: once is as good as often.
+BRIEF = bool(os.environ.get("CLS_BRIEF"))
 CLSRUN = os.path.join(BUILD, "cmd", "clsrun")
 CLSATTACH = os.path.join(BUILD, "cmd", "clsattach")
 TIMEOUT = float(os.environ.get("CLS_TIMEOUT", "120"))

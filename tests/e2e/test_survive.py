@@ -5,7 +5,7 @@ killed at any moment, and with --survive when its tracer proper is.
 
     test_survive.py [--kills N] [WORD]...
 
-Each test kills N times, 5 times if that is not given."""
+Each test kills N times, 5 times if that is not given, 2 with CLS_BRIEF."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ import servers
 from harness import CLSATTACH, CLSRUN, running, target, text
 from test_attach import Attaching
 
-KILLS = 5
+KILLS = 2 if harness.BRIEF else 5
 TRAPS = 20
 PIECE = 1 << 20
 SPELL = 0.03  # seconds from the last trap that is waited for to the kill
