@@ -6,6 +6,7 @@
 #include "tracer/ahead.h"
 #include "tracer/compared.h"
 #include "tracer/lift.h"
+#include "tracer/partial.h"
 #include "tracer/process/mem.h"
 #include "tracer/rewrites.h"
 #include "tracer/survive.h"
@@ -206,6 +207,8 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 		thread->rseq_known = false;
 	if (call.number == SYS_prctl || call.number == SYS_seccomp)
 		process_note_seccomp(session->process);
+	if (r == 0)
+		partial_exit(session, thread, result);
 	/* An interrupt of ours that met this stop is not told by another. */
 	if (r == 0 && result == -EINTR)
 		session_restart(session, thread, false);

@@ -5,6 +5,7 @@
 #include "tracer/call.h"
 #include "tracer/fault.h"
 #include "tracer/lift.h"
+#include "tracer/partial.h"
 #include "tracer/process/kept.h"
 #include "tracer/seccomp.h"
 #include "tracer/session.h"
@@ -215,6 +216,8 @@ int leave_settle(struct session *session, struct thread *thread, int *signal)
 	*signal = 0;
 	if (thread->call)
 		settle_call(session, thread);
+	if (partial_stays(session, thread))
+		return LEAVE_LATER;
 	/* The call may be the one that set the mask, which nobody asked for
 	 * yet; no fault changes it here. */
 	if (thread->stop.kind == STOP_SYSCALL)
@@ -234,6 +237,8 @@ int leave_settle(struct session *session, struct thread *thread, int *signal)
 	case STOP_SYSCALL:
 	case STOP_INTERRUPT:
 		session_restart(session, thread, false);
+		if (thread->partial)
+			return LEAVE_LATER;
 		break;
 	case STOP_CLONE:
 		session_clone(session, thread);

@@ -7,6 +7,7 @@
 
 #include "tracer/family.h"
 #include "tracer/orphans.h"
+#include "tracer/partial.h"
 #include "tracer/process/permission.h"
 #include "tracer/slice.h"
 #include "tracer/tally.h"
@@ -124,6 +125,8 @@ static void tick(struct family *family)
 	for (; session; session = session->next)
 		if (!session_is_over(session) && !session->ended)
 			session_tick(session);
+		else if (session->process)
+			partial_hurry(session);
 	orphans_tick(family);
 }
 

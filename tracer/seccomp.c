@@ -99,7 +99,8 @@ enum trace_resume seccomp_resume(const struct session *session,
 	bool told = session->process->filters && thread->in_call;
 
 	return (armed && (told || !seccomp_serves(session))) || thread->call ||
-			       thread->restarted || thread->asks
+			       thread->restarted || thread->partial ||
+			       thread->asks
 		       ? TRACE_SYSCALL
 		       : TRACE_CONT;
 }

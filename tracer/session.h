@@ -128,6 +128,7 @@ struct session {
 	bool armed_once;
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
 	unsigned leave_tries;
+	uint64_t leave_ns; /* when calls that could go on were still let */
 	bool left_armed; /* pages were closed when it was left */
 	bool confined;	 /* nothing may be injected any longer */
 	int failure;	 /* -errno that ends the session */
@@ -222,6 +223,9 @@ int session_keep(struct session *session, struct thread *thread,
 /* Does nothing happen when @signal is delivered to @thread? */
 bool session_ignores(const struct session *session, const struct thread *thread,
 		     int signal);
+/* Is there one that it will be stopped for at once? */
+bool session_signal_waits(const struct session *session,
+			  const struct thread *thread);
 /* An interrupt of ours, or a signal that nobody handles, made a call return
  * EINTR: let it be made again. */
 void session_restart(struct session *session, struct thread *thread,

@@ -5,6 +5,7 @@
 #include "tracer/call.h"
 #include "tracer/jobs.h"
 #include "tracer/lift.h"
+#include "tracer/partial.h"
 #include "tracer/process/kept.h"
 #include "tracer/process/status.h"
 #include "tracer/raise.h"
@@ -47,8 +48,8 @@ int session_unforce(struct session *session, struct thread *thread, int signal)
 }
 
 /* Is a signal on its way that will run a handler or end the process? */
-static bool signal_waits(const struct session *session,
-			 const struct thread *thread)
+bool session_signal_waits(const struct session *session,
+			  const struct thread *thread)
 {
 	bool known = session->process->dispositions.known;
 	struct status_signals now;
@@ -105,13 +106,18 @@ void session_restart(struct session *session, struct thread *thread,
 	 * and continued, also without us. */
 	if (thread->grouped) {
 		thread->grouped = false;
+		partial_settle(thread);
 		return;
 	}
+	if (partial_again(session, thread, &regs))
+		return;
 	if ((int64_t)regs.rax != -EINTR || !may_be_made_again(regs.orig_rax))
 		return;
-	if (!delivers && (signal_waits(session, thread) ||
-			  jobs_stopping(session->process, thread)))
+	if (!delivers && (session_signal_waits(session, thread) ||
+			  jobs_stopping(session->process, thread))) {
+		partial_settle(thread);
 		return;
+	}
 	regs.rax = regs.orig_rax;
 	regs.rip -= 2;
 	regs.orig_rax = (uint64_t)-1;
@@ -194,6 +200,7 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	/* Its call ends, or begins anew with its whole timeout. */
 	thread->restarted = false;
 	thread->call_deadline = 0;
+	partial_settle(thread);
 	if (session->phase != PHASE_ARMED || !disposition_handles(all, signal))
 		return verdict;
 

@@ -284,7 +284,7 @@ static void leave_unseen(struct session *session)
 	session_serve(session);
 }
 
-enum { LEAVE_TRIES = 100 };
+enum { LEAVE_TRIES = 100, PATIENCE_NS = 1000000000 };
 
 void session_finish(struct session *session, const char *why)
 {
@@ -311,6 +311,7 @@ void session_finish(struct session *session, const char *why)
 	session_fail(session, r == -ESRCH ? 0 : r, __func__);
 	session->end = why;
 	session->phase = PHASE_DRAINING;
+	session->leave_ns = session_now() + PATIENCE_NS;
 	session_serve(session);
 }
 

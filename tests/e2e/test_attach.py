@@ -87,6 +87,30 @@ class Attaching(Case):
                 "writable": harness.writable_bytes(pid), "slack": slack}
 
 
+class Transfers(Attaching):
+    def transferring(self, *options):
+        """By each call; that it is broken off is no reason to do less."""
+        for call in ("write", "send", "recv", "sendfile"):
+            cycles = 0
+            with running([target("transfers"), call]) as process:
+                self.assertEqual(b"ready\n", process.stdout.readline())
+                while process.poll() is None:
+                    harness.run([harness.CLSATTACH, "-q", "--duration",
+                                 "100ms", "-o", self.new_log(), *options, "-p",
+                                 str(process.pid)])
+                    cycles += 1
+                out = process.communicate(b"", harness.TIMEOUT)[0]
+                self.assertEqual((0, "0 of 30 in part\n"),
+                                 (process.returncode, text(out)), call)
+            self.assertGreater(cycles, 3)
+
+    def test_transfers_while_all_is_watched(self):
+        self.transferring()
+
+    def test_transfers_elsewhere(self):
+        self.transferring("-w", "pair", "--every")
+
+
 class Hammer(Attaching):
     def hammering(self):
         return running([target("hammer")])

@@ -83,10 +83,12 @@ struct thread {
 	struct kept *kept;
 	struct perf *perf;
 	struct frames *frames;
-	bool restarted;		/* we made its call be made again */
-	uint64_t call_deadline; /* monotonic ns of a call's timeout, 0 none */
-	bool call_hidden;	/* --no-syscalls counted it */
-	int last_call;		/* number, for restart_syscall(2); -1 unknown */
+	bool restarted;	  /* we made its call be made again */
+	uint64_t partial; /* bytes of its call until now; see partial.h */
+	uint64_t partial_args[6]; /* what that one was made with */
+	uint64_t call_deadline;	  /* monotonic ns of a call's timeout, 0 none */
+	bool call_hidden;	  /* --no-syscalls counted it */
+	int last_call; /* number, for restart_syscall(2); -1 unknown */
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
 	bool asks;  /* in a call that shows or takes SIGSEGV's disposition */
