@@ -12,6 +12,7 @@ import os
 import random
 import re
 import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -269,6 +270,20 @@ class TracerKilled(KillingTracer):
 
     def test_works_for_us(self):
         self.survive("protect", 1, 200000, "--survive")
+
+
+class Followed(Attaching):
+    def test_each_process(self):
+        """clsrun -f is killed: all that it traced live on."""
+        path = self.new_log()
+        with running([CLSRUN, "--survive", "-f", "-q", "-w", "counter",
+                      "--every", "-o", path, "--", target("brood")],
+                     stderr=subprocess.STDOUT) as tracer:
+            self.assertEqual(b"ready\n", tracer.stdout.readline())
+            time.sleep(0.5)
+            tracer.kill()
+            # its end closes the pipe when the last of them has ended
+            self.assertEqual(b"3, 150\n", tracer.stdout.read())
 
 
 class AllAtWork(KillingTracer):

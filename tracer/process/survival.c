@@ -10,23 +10,50 @@
 #include "tracer/process/mem.h"
 #include "tracer/process/survival_layout.h"
 
-enum { NOEXEC_SEAL = 8 /* MFD_NOEXEC_SEAL, since Linux 6.3 */ };
+enum {
+	NOEXEC_SEAL = 8,  /* MFD_NOEXEC_SEAL, since Linux 6.3 */
+	OWNED_MAX = 2048, /* ROBUST_LIST_LIMIT of the kernel */
+};
 
 /*
- * The kernel sets FUTEX_OWNER_DIED in the word of @node when we end.  Node
- * and word lie apart: what the process may write holds no pointers of ours.
+ * The kernel sets FUTEX_OWNER_DIED in the word of each node when we end.  It
+ * finds all words at one distance from their nodes, so a node lies on a page
+ * of ours in front of the shared memory: what the process may write holds no
+ * pointers of ours.
  */
-static struct robust_list node;
-static struct robust_list_head robust = { .list = { &robust.list } };
+static struct robust_list_head robust = {
+	.list = { &robust.list },
+	.futex_offset = PAGE + offsetof(struct survival_shared, owner),
+};
+static unsigned owned;
 
-static int own_word(uint32_t *word)
+static struct robust_list *node_of(struct survival_shared *shared)
 {
-	*word = (uint32_t)gettid();
-	robust.futex_offset = (long)((uintptr_t)word - (uintptr_t)&node);
-	robust.list_op_pending = &node;
+	return (struct robust_list *)((char *)shared - PAGE);
+}
+
+/* Killed at any moment we leave a list that is whole. */
+static int own_word(struct survival_shared *shared)
+{
+	struct robust_list *node = node_of(shared);
+
+	shared->owner = (uint32_t)gettid();
+	node->next = robust.list.next;
+	__atomic_store_n(&robust.list.next, node, __ATOMIC_RELEASE);
+	owned++;
 	return syscall(SYS_set_robust_list, &robust, sizeof(robust)) < 0
 		       ? -errno
 		       : 0;
+}
+
+static void disown_word(struct survival_shared *shared)
+{
+	struct robust_list *at = &robust.list;
+
+	while (at->next != node_of(shared))
+		at = at->next;
+	__atomic_store_n(&at->next, at->next->next, __ATOMIC_RELEASE);
+	owned--;
 }
 
 static int run(struct injection *injection, long number, const uint64_t args[6],
@@ -57,22 +84,32 @@ static int make_memfd(struct injection *injection, uint64_t *fd)
 	return run(injection, SYS_memfd_create, args, fd);
 }
 
-/* Our end of the memory. */
+/* Our end of the memory, behind the page of its node. */
 static int map_here(pid_t tid, uint64_t number, struct survival_shared **ret)
 {
+	const size_t size = sizeof(**ret);
 	char path[48];
-	void *p;
+	char *p;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, (int)number);
 	_cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, sizeof(**ret)) < 0)
+	if (fd < 0 || ftruncate(fd, size) < 0)
 		return -errno;
-	p = mmap(NULL, sizeof(**ret), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		 0);
+	if (owned == OWNED_MAX)
+		return -ENOSPC;
+	p = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return -errno;
-	*ret = p;
-	return own_word(&(*ret)->owner);
+	if (mmap(p + PAGE, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 fd, 0) == MAP_FAILED) {
+		int r = -errno;
+
+		munmap(p, PAGE + size);
+		return r;
+	}
+	*ret = (struct survival_shared *)(p + PAGE);
+	return own_word(*ret);
 }
 
 static int map_there(struct injection *injection, uint64_t fd)
@@ -182,8 +219,9 @@ int survival_unmap(struct injection *injection)
 void survival_done(struct survival *survival)
 {
 	if (survival->shared) {
-		robust.list_op_pending = NULL;
-		munmap(survival->shared, sizeof(*survival->shared));
+		disown_word(survival->shared);
+		munmap(node_of(survival->shared),
+		       PAGE + sizeof(*survival->shared));
 	}
 	*survival = (struct survival){ 0 };
 }
