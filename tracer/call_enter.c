@@ -13,7 +13,10 @@
 #include "tracer/uring.h"
 #include "tracer/userfault.h"
 
-enum { LOCKS_MAX = 2048 /* ROBUST_LIST_LIMIT of the kernel */ };
+enum {
+	LOCKS_MAX = 2048, /* ROBUST_LIST_LIMIT of the kernel */
+	REACH = 64 << 10, /* what an open-ended buffer may be in all */
+};
 
 /* The kernel must find these words in place, now and later. */
 static int refuse_buffers(struct session *session, struct thread *thread,
@@ -129,10 +132,12 @@ static bool is_looked_up_only(const struct call *call,
 static bool touches(struct session *session, const struct call *call,
 		    const struct call_plan *plan)
 {
+	uint64_t least = plan->open_ended ? REACH : 0;
+
 	for (unsigned i = 0; i < plan->count; i++)
 		if (!is_looked_up_only(call, &plan->buffer[i]) &&
 		    call_guarded(session, plan->buffer[i].addr,
-				 plan->buffer[i].size))
+				 max_u64(plan->buffer[i].size, least)))
 			return true;
 	return plan->kind == CALL_UNKNOWN || plan->overflow;
 }
@@ -203,6 +208,8 @@ static int enter_guarded(struct session *session, struct thread *thread,
 	}
 	if (!touches(session, call, &plan))
 		return 0;
+	if (plan.open_ended)
+		plan.kind = CALL_UNKNOWN;
 	if (plan.kind == CALL_BUFFERED && !plan.overflow) {
 		room = bounce_room(&plan, call_guarded, session);
 		r = resumed ? timeout_enter(session, thread, call) : 0;

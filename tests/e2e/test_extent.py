@@ -6,6 +6,7 @@ import harness
 from harness import Case, run, target
 
 PAGE = 4096
+HEAD = 192  # struct fsmap_head, without its array
 
 
 class Extent(Case):
@@ -14,6 +15,7 @@ class Extent(Case):
         result, log = self.traced([target("extent")], *options)
         self.assertEqual((0, bare.out), (result.status, result.out),
                          result.err)
+        self.out = result.out
         return log
 
     def compared(self, log, name):
@@ -44,6 +46,17 @@ class Extent(Case):
              "what process_vm_writev reads in memory is not known": 2,
              "what semctl reads in memory is not known": 2},
             {u["reason"]: u["count"] for u in log.summary["unseen"]})
+
+    def test_of_an_array_behind(self):
+        log = self.log_of("-w", "map", "--every")
+        self.assertEqual(
+            {"what ioctl reads in memory is not known": 1},
+            {u["reason"]: u["count"] for u in log.summary["unseen"]
+             if "ioctl" in u["reason"]})
+        start = int(log.of("armed")[0]["ranges"][0]["start"], 16)
+        if int(self.out.split(b",")[0]):
+            self.assertNotEqual([], [a for a in self.compared(log, "ioctl")
+                                     if int(a["addr"], 16) >= start + HEAD])
 
     def test_of_too_much_memory_they_are_counted(self):
         log = self.log_of("--every", "-w", "map:bss", "-w", "huge")

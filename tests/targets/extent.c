@@ -2,9 +2,12 @@
 /* watch: box */
 /*
  * Calls of which only the kernel knows what they write: a vector of many
- * buffers, its own memory by its number, and as many values as a set has
- * semaphores.
+ * buffers, its own memory by its number, as many values as a set has
+ * semaphores, and the array behind the structure that an ioctl(2) is told of.
  */
+#include <fcntl.h>
+#include <linux/fsmap.h>
+#include <linux/types.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
@@ -17,6 +20,7 @@
 enum { PAGE_SIZE = 4096, MANY = 100, SEMAPHORES = 5 };
 
 static _Alignas(PAGE_SIZE) char box[2 * PAGE_SIZE];
+static _Alignas(PAGE_SIZE) char map[PAGE_SIZE];
 static _Alignas(PAGE_SIZE) struct iovec vector[MANY];
 /* Watched together with the box, it is more than what is compared. */
 static char huge[2 << 20];
@@ -55,6 +59,23 @@ static void semaphores(void)
 	expect(semctl(id, 0, IPC_RMID) == 0);
 }
 
+/* Of "/", where its file system can tell that; else it fails as it does. */
+static void array_behind(void)
+{
+	struct fsmap_head *head = (struct fsmap_head *)map;
+	int fd = open("/", O_RDONLY);
+
+	expect(fd >= 0);
+	memset(&head->fmh_keys[1], 0xff, sizeof(head->fmh_keys[1]));
+	memset(head->fmh_keys[1].fmr_reserved, 0, 24);
+	head->fmh_keys[1].fmr_length = 0;
+	head->fmh_count = 16;
+	if (ioctl(fd, FS_IOC_GETFSMAP, head) != 0)
+		perror("GETFSMAP");
+	printf("%u, %d\n", head->fmh_entries, head->fmh_recs[1].fmr_length > 0);
+	close(fd);
+}
+
 int main(void)
 {
 	box[0] = 0; /* a touch that is always seen */
@@ -62,6 +83,7 @@ int main(void)
 	many_buffers();
 	to_itself();
 	semaphores();
+	array_behind();
 	printf("%lx\n", hash(box, sizeof(box)));
 	return 0;
 }

@@ -230,6 +230,7 @@ static void test_suspects(void **state)
 	put_word(&fake, BASE + 24, 0x900000);
 	DESCRIBE(&fake, __NR_ioctl, &plan, 3, number, BASE);
 	assert_int_equal(plan.kind, CALL_BUFFERED);
+	assert_true(plan.open_ended);
 	put_word(&fake, BASE + 24, BASE + 5);
 	DESCRIBE(&fake, __NR_ioctl, &plan, 3, number, BASE);
 	assert_int_equal(plan.kind, CALL_UNKNOWN);

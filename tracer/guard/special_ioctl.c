@@ -210,6 +210,9 @@ void special_ioctl(struct planner *planner)
 	if (dir & _IOC_READ)
 		direction |= BUFFER_OUT;
 	plan_add_argument(planner, 2, size, direction);
+	/* It may say how long an array behind it is; and where a pointer was
+	 * encoded by mistake, it is larger than that. */
+	planner->plan->open_ended = dir & _IOC_WRITE || size == SIZE_LONG;
 	if (dir & _IOC_WRITE)
 		plan_suspect_words(planner, addr, size);
 }

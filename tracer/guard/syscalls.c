@@ -47,6 +47,7 @@ void call_describe(const struct call *call, const struct memory *memory,
 	plan->kind = row ? row->kind : CALL_UNKNOWN;
 	plan->count = 0;
 	plan->overflow = false;
+	plan->open_ended = false;
 	if (!row)
 		return;
 

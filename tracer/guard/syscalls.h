@@ -72,7 +72,9 @@ struct call_plan {
 	enum call_kind kind;
 	unsigned flags; /* CALL_* bits */
 	unsigned count;
-	bool overflow; /* more than CALL_BUFFERS: treat as CALL_UNKNOWN */
+	bool overflow;	 /* more than CALL_BUFFERS: treat as CALL_UNKNOWN */
+	bool open_ended; /* more may lie behind its one buffer: it must not be
+			    moved, and where memory is ours is CALL_UNKNOWN */
 	struct buffer_use buffer[CALL_BUFFERS];
 };
 
