@@ -47,7 +47,6 @@ static unsigned affected(const struct process *process, const struct call *call,
 	case SYS_madvise:
 	case SYS_mlock:
 	case SYS_mlock2:
-	case SYS_msync:
 	case SYS_mbind:
 	case SYS_remap_file_pages:
 	case NUMBER_MSEAL:
@@ -133,6 +132,10 @@ int mapcall_enter(struct session *session, struct thread *thread,
 	if (r == 0)
 		r = inplace_run(thread);
 	/* Not back yet: it will be; its pages are open meanwhile. */
+	if (r == 0 && session->process->threads.count > 1)
+		report_unseen(session,
+			      "pages were open to all threads during %s",
+			      syscall_name(call->number));
 	return r;
 }
 

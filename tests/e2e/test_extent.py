@@ -66,6 +66,15 @@ class Extent(Case):
         self.assertEqual(
             1, unseen["what readv touches in memory is not known"])
 
+    def test_of_a_long_change_of_the_map(self):
+        """What others do meanwhile is not seen, and that is told."""
+        argv = [target("populate")]
+        result, log = self.traced(argv, "--every", "-w", "map:anon")
+        self.assertEqual((0, b"populated\n"), (result.status, result.out))
+        self.assertEqual(
+            [("pages were open to all threads during madvise", 1)],
+            [(u["reason"], u["count"]) for u in log.summary["unseen"]])
+
     def test_left_out_with_all_system_calls(self):
         log = self.log_of("-w", "box", "--no-syscalls")
         self.assertEqual([], [a for a in log.accesses
