@@ -27,6 +27,7 @@ static unsigned affected(const struct process *process, const struct call *call,
 			 struct range ret[2])
 {
 	const uint64_t *a = call->args;
+	uint64_t size = a[1];
 	unsigned count = 0;
 
 	switch (call->number) {
@@ -40,6 +41,8 @@ static unsigned affected(const struct process *process, const struct call *call,
 		if (a[3] & MREMAP_FIXED)
 			ret[count++] =
 				(struct range){ a[4], a[4] + page_up(a[2]), 0 };
+		if (!size) /* a second view of what is shared, as it is */
+			size = a[2];
 		break;
 	case SYS_munmap:
 	case SYS_mprotect:
@@ -55,7 +58,7 @@ static unsigned affected(const struct process *process, const struct call *call,
 		return 0;
 	}
 	ret[count++] =
-		(struct range){ page_down(a[0]), page_up(a[0] + a[1]), 0 };
+		(struct range){ page_down(a[0]), page_up(a[0] + size), 0 };
 	return count;
 }
 
