@@ -185,7 +185,7 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 	for (int i = 0; i < 6; i++)
 		call.args[i] = thread->last_args[i];
 	if (!is_restart(result) && result != -EINTR) {
-		thread->restarted = false;
+		thread->restarted = thread->remade = false;
 		thread->call_deadline = 0;
 	}
 	if (thread->call && thread->call->moved)
@@ -212,6 +212,7 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 	/* An interrupt of ours that met this stop is not told by another. */
 	if (r == 0 && result == -EINTR)
 		session_restart(session, thread, false);
+	thread->prodded = false;
 	/* rt_sigreturn's "result" is the register that it restored. */
 	if (r == 0 && flags & CALL_SIGNALS &&
 	    (result >= 0 || call.number == SYS_rt_sigreturn))
@@ -257,6 +258,8 @@ static int at_entry(struct session *session, struct thread *thread,
 	for (int i = 0; i < 6; i++)
 		call.args[i] = info->entry.args[i];
 	interrupted_forget(thread);
+	if (!thread->restarted)
+		thread->call_began = session_now();
 	resumed = resumes(thread, &call, info->instruction_pointer);
 	if (resumed) {
 		if (thread->call)

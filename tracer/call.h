@@ -99,6 +99,12 @@ bool timeout_counts(int number);
 int timeout_enter(struct session *session, struct thread *thread,
 		  const struct call *call) _must_check_;
 
+/*
+ * timeout.c: what a call returns that our interrupt broke off, if its socket's
+ * timeout is over meanwhile; 0: it is to be made again, with all of it.
+ */
+int timeout_over(struct thread *thread, const struct user_regs_struct *regs);
+
 /* mapcall.c: a call that may change the map. 1: it was run, see the exit. */
 int mapcall_enter(struct session *session, struct thread *thread,
 		  const struct call *call) _must_check_;

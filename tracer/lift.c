@@ -245,7 +245,7 @@ void lift_resume(struct session *session, struct thread *thread, int signal)
 		/* In the handler it is lifted again, at the next stop. */
 		thread->enters = armed && is_blocked(thread);
 		if (thread->enters)
-			trace_interrupt(thread->tid);
+			thread_interrupt(thread);
 	} else if (thread->in_call && minds_mask(thread->last_call)) {
 		return; /* as lift_enter() left it */
 	} else if (armed && is_blocked(thread) && !waits(thread)) {

@@ -69,7 +69,7 @@ static void begin(struct session *session, struct thread *thread)
 	/* What it mapped before that nobody told. */
 	session->process->maps_stale |= thread->perf != NULL;
 	if (thread->perf && !family_why(session) && may_be_interrupted(thread))
-		thread->woken = trace_interrupt(thread->tid) == 0;
+		thread->woken = thread_interrupt(thread) == 0;
 }
 
 static void write_sample(struct session *session, struct thread *thread,

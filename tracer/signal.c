@@ -90,6 +90,7 @@ void session_restart(struct session *session, struct thread *thread,
 		     bool delivers)
 {
 	struct user_regs_struct regs;
+	int over;
 
 	if (trace_get_regs(thread->tid, &regs) < 0)
 		return;
@@ -118,11 +119,23 @@ void session_restart(struct session *session, struct thread *thread,
 		partial_settle(thread);
 		return;
 	}
-	regs.rax = regs.orig_rax;
-	regs.rip -= 2;
+	/* A filter of its own, say, answers so: each time it is asked. */
+	if (!delivers && !thread->prodded && thread->remade) {
+		thread->remade = false;
+		partial_settle(thread);
+		return;
+	}
+	thread->remade = !delivers && !thread->prodded;
+	over = timeout_over(thread, &regs);
+	if (over < 0 && thread->partial) {
+		partial_settle(thread);
+		return;
+	}
+	regs.rax = over < 0 ? (uint64_t)over : regs.orig_rax;
+	regs.rip -= over < 0 ? 0 : 2;
 	regs.orig_rax = (uint64_t)-1;
 	if (trace_set_regs(thread->tid, &regs) == 0)
-		thread->restarted = true;
+		thread->restarted = over == 0;
 }
 
 /* While the program runs free we do not see what it sets; the kernel tells. */
@@ -198,7 +211,7 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 		return verdict;
 	}
 	/* Its call ends, or begins anew with its whole timeout. */
-	thread->restarted = false;
+	thread->restarted = thread->remade = false;
 	thread->call_deadline = 0;
 	partial_settle(thread);
 	if (session->phase != PHASE_ARMED || !disposition_handles(all, signal))
@@ -264,7 +277,7 @@ static int put_back(struct session *session, struct thread *thread)
 	int r = lift_wait(thread);
 
 	if (r == 0)
-		r = trace_interrupt(thread->tid);
+		r = thread_interrupt(thread);
 	if (r == 0)
 		r = inject_deliver(thread, SIGSEGV, &thread->stop);
 	if (r < 0)

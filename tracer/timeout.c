@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tracer/call.h"
 #include "tracer/process/mem.h"
@@ -59,6 +61,58 @@ static uint64_t length(struct process *process, const struct timed *t,
 	    time.tv_nsec >= SECOND)
 		return 0;
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+/*
+ * Calls on a socket, which has its timeout in itself: they end with EINTR
+ * where those without one are made again by the kernel.
+ */
+static const struct {
+	short number;
+	short option;
+} on_socket[] = {
+	{ SYS_read, SO_RCVTIMEO },     { SYS_readv, SO_RCVTIMEO },
+	{ SYS_recvfrom, SO_RCVTIMEO }, { SYS_recvmsg, SO_RCVTIMEO },
+	{ SYS_accept, SO_RCVTIMEO },   { SYS_accept4, SO_RCVTIMEO },
+	{ SYS_write, SO_SNDTIMEO },    { SYS_writev, SO_SNDTIMEO },
+	{ SYS_sendto, SO_SNDTIMEO },   { SYS_sendmsg, SO_SNDTIMEO },
+	{ SYS_connect, SO_SNDTIMEO },
+};
+
+/* Nanoseconds; 0 for none, and where nobody tells. */
+static uint64_t length_of_socket(pid_t pid, int number, int fd)
+{
+	struct timeval time = { 0 };
+	socklen_t size = sizeof(time);
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(on_socket) && on_socket[i].number != number)
+		i++;
+	if (i == ARRAY_SIZE(on_socket))
+		return 0;
+	_cleanup_(closep) int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	_cleanup_(closep) int socket =
+		process < 0 ? -1
+			    : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+	if (socket < 0 ||
+	    getsockopt(socket, SOL_SOCKET, on_socket[i].option, &time, &size) <
+		    0 ||
+	    time.tv_sec > INT32_MAX)
+		return 0;
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_usec * 1000;
+}
+
+int timeout_over(struct thread *thread, const struct user_regs_struct *regs)
+{
+	int number = (int)regs->orig_rax;
+	uint64_t now = session_now(), full;
+
+	if (!thread->call_began)
+		thread->call_began = now;
+	full = length_of_socket(thread->process->pid, number, (int)regs->rdi);
+	if (!full || now - thread->call_began < full)
+		return 0;
+	return number == SYS_connect ? -EINPROGRESS : -EAGAIN;
 }
 
 static int put_rest(struct session *session, struct thread *thread,

@@ -80,6 +80,7 @@ static struct verdict dispatch(struct session *session, struct thread *thread)
 		session_fail(session, survive_shed(session, thread),
 			     "survive_shed");
 		session_restart(session, thread, false);
+		thread->prodded = false;
 		return run;
 	case STOP_GROUP:
 		thread->grouped = true;
@@ -115,7 +116,7 @@ static void resume(struct session *session, struct thread *thread,
 	thread->in_call &= how == TRACE_SYSCALL;
 	if (how == TRACE_CONT) { /* it makes calls that we do not see */
 		thread->last_call = -1;
-		thread->call_deadline = 0;
+		thread->call_deadline = thread->call_began = 0;
 	}
 	/* Let go where it begins its call again it would get EINTR. */
 	thread->woken |= how == TRACE_SYSCALL && session->unwatching &&
@@ -126,11 +127,11 @@ static void resume(struct session *session, struct thread *thread,
 		jobs_stop(session, thread,
 			  thread->regroup ? SIGSTOP : verdict.signal);
 	if (session->eager && verdict.signal)
-		trace_interrupt(thread->tid);
+		thread_interrupt(thread);
 	/* -ESRCH: it died; whoever waits will be told. */
 	if (trace_resume(thread->tid, how, verdict.signal) == 0 &&
 	    thread->regroup)
-		trace_interrupt(thread->tid);
+		thread_interrupt(thread);
 	thread->regroup = false;
 }
 

@@ -315,7 +315,7 @@ static int reenter(struct injection *injection)
 static int trap_again(struct thread *thread)
 {
 	enum stop_kind kind = thread->stop.kind;
-	int r = trace_interrupt(thread->tid);
+	int r = thread_interrupt(thread);
 
 	if (r == 0)
 		r = inject_run(thread, TRACE_SYSCALL, at_trap, NULL);
@@ -355,7 +355,7 @@ int inject_end(struct injection *injection)
 	/* Whoever sent the interrupt that we ate still waits for it: a call
 	 * that it broke off is made again only at its stop. */
 	if (r == 0 && thread->reinterrupt)
-		r = trace_interrupt(thread->tid);
+		r = thread_interrupt(thread);
 	thread->reinterrupt = false;
 	return r;
 }

@@ -84,11 +84,14 @@ struct thread {
 	struct perf *perf;
 	struct frames *frames;
 	bool restarted;	  /* we made its call be made again */
-	uint64_t partial; /* bytes of its call until now; see partial.h */
+	bool prodded;	  /* we interrupted it since a call of it ended */
+	bool remade;	  /* once more, though we had not */
+	uint64_t partial; /* bytes of its call until now; partial.h */
 	uint64_t partial_args[6]; /* what that one was made with */
 	uint64_t call_deadline;	  /* monotonic ns of a call's timeout, 0 none */
-	bool call_hidden;	  /* --no-syscalls counted it */
-	int last_call; /* number, for restart_syscall(2); -1 unknown */
+	uint64_t call_began; /* likewise when it was made first, 0 unseen */
+	bool call_hidden;    /* --no-syscalls counted it */
+	int last_call;	     /* number, for restart_syscall(2); -1 unknown */
 	uint64_t last_args[6];
 	struct disposition pending; /* of rt_sigaction(2), until it returns */
 	bool asks;  /* in a call that shows or takes SIGSEGV's disposition */
@@ -180,6 +183,9 @@ void thread_forget(struct thread *thread);
 
 /* Its number in its own pid namespace; 0: not known. */
 pid_t thread_inner(struct thread *thread);
+
+/* Have it stop, and a call of its own end by it. */
+int thread_interrupt(struct thread *thread);
 
 void thread_set_state(struct thread *thread, enum thread_state state);
 bool thread_is_stopped(const struct thread *thread);

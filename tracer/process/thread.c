@@ -142,6 +142,14 @@ static int await(struct thread *thread)
 	return r == -ECHILD ? 0 : r;
 }
 
+int thread_interrupt(struct thread *thread)
+{
+	int r = trace_interrupt(thread->tid);
+
+	thread->prodded |= r == 0;
+	return r;
+}
+
 /* -ESRCH: it is dying; its end will be told to whoever waits next. */
 static bool interrupt(struct thread *thread, enum hold hold)
 {
@@ -151,7 +159,7 @@ static bool interrupt(struct thread *thread, enum hold hold)
 		return false;
 	return thread->state == THREAD_NEW ||
 	       (thread->state == THREAD_RUNNING &&
-		trace_interrupt(thread->tid) == 0);
+		thread_interrupt(thread) == 0);
 }
 
 int process_hold(struct process *process, const struct thread *except,
