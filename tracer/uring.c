@@ -80,12 +80,17 @@ static int entry(const struct visitor *v, const struct io_uring_sqe *sqe)
 		return vectors(v, sqe->addr, sqe->len);
 	case IORING_OP_RECVMSG:
 	case IORING_OP_SENDMSG:
+	case IORING_OP_SENDMSG_ZC:
 		return message(v, sqe->addr);
 	case IORING_OP_READ:
 	case IORING_OP_WRITE:
 	case IORING_OP_RECV:
 	case IORING_OP_SEND:
+	case IORING_OP_SEND_ZC:
 		return visit(v, sqe->addr, sqe->len);
+	case IORING_OP_PROVIDE_BUFFERS: /* as many as fd says */
+		return visit(v, sqe->addr,
+			     (uint64_t)sqe->len * (uint32_t)sqe->fd);
 	default:
 		/* A path, a timeout, a struct: small, and at one of these. */
 		r = visit(v, sqe->addr, 256);
@@ -93,19 +98,19 @@ static int entry(const struct visitor *v, const struct io_uring_sqe *sqe)
 	}
 }
 
+/* A mapping may be longer than its ring. */
 static int ring(const struct visitor *v, const struct mapping *m)
 {
-	size_t count = min_u64(
-		(m->end - m->start) / sizeof(struct io_uring_sqe), SQES_MAX);
-	struct io_uring_sqe *sqe = calloc(count, sizeof(*sqe));
+	struct io_uring_sqe sqe[PAGE / sizeof(struct io_uring_sqe)];
+	uint64_t end = min_u64(m->end, m->start + SQES_MAX * sizeof(*sqe));
 	int r = 0;
 
-	if (!sqe)
-		return -ENOMEM;
-	if (mem_read(v->process->mem, m->start, sqe, count * sizeof(*sqe)) == 0)
-		for (size_t i = 0; r == 0 && i < count; i++)
+	for (uint64_t at = m->start;
+	     r == 0 && at < end &&
+	     mem_read(v->process->mem, at, sqe, sizeof(sqe)) == 0;
+	     at += PAGE)
+		for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sqe); i++)
 			r = entry(v, &sqe[i]);
-	free(sqe);
 	return r;
 }
 
