@@ -15,7 +15,15 @@ static const int handled[] = {
 	SIGUSR1, SIGUSR2, SIGXCPU,   SIGVTALRM, SIGPROF,
 	SIGPOLL, SIGPWR,  SIGSTKFLT, SIGPIPE,	SIGXFSZ,
 };
-static struct sigaction before[ARRAY_SIZE(handled)];
+enum { COUNT = ARRAY_SIZE(handled) + 64 - 33 /* realtime ones, too */ };
+static struct sigaction before[COUNT];
+
+static int signal_of(size_t i)
+{
+	return i < ARRAY_SIZE(handled)
+		       ? handled[i]
+		       : SIGRTMAX - (int)(i - ARRAY_SIZE(handled));
+}
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -53,8 +61,8 @@ static int handle(int signal, struct sigaction *old)
 void wake_signals(sigset_t *ret)
 {
 	sigemptyset(ret);
-	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
-		sigaddset(ret, handled[i]);
+	for (size_t i = 0; i < COUNT; i++)
+		sigaddset(ret, signal_of(i));
 }
 
 int wake_install(pid_t program)
@@ -64,8 +72,8 @@ int wake_install(pid_t program)
 	passes_to = program;
 	leave = tick = 0;
 	wake_signals(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
-		int r = handle(handled[i], &before[i]);
+	for (size_t i = 0; i < COUNT; i++) {
+		int r = handle(signal_of(i), &before[i]);
 
 		if (r < 0)
 			return r;
@@ -99,8 +107,8 @@ void wake_quiet(void)
 void wake_restore(void)
 {
 	wake_quiet();
-	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
-		sigaction(handled[i], &before[i], NULL);
+	for (size_t i = 0; i < COUNT; i++)
+		sigaction(signal_of(i), &before[i], NULL);
 }
 
 bool wake_leave(void)

@@ -59,6 +59,24 @@ class Crowd(Attaching):
         self.assertEqual(THREADS, len(set(writes)))
 
 
+TRAP = """
+trap "echo got; exit 3" RTMIN+6
+echo ready
+while :; do sleep 0.1; done
+"""
+
+
+class Passed(Case):
+    def test_realtime_signal(self):
+        with running([CLSRUN, "-q", "-w", "map:heap", "-o", "/dev/null", "--",
+                      "bash", "-c", TRAP]) as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            process.send_signal(signal.SIGRTMIN + 6)
+            out, err = process.communicate(b"", harness.TIMEOUT)
+            self.assertEqual((3, b"got\n"), (process.returncode, out),
+                             text(err))
+
+
 @unittest.skipUnless(os.geteuid() == 0, "only root can make set-user-ID files")
 class Privileges(Case):
     """What is executed with rights of its own, by a user without rights."""
