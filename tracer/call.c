@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <linux/audit.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -251,7 +252,10 @@ static bool resumes(struct thread *thread, const struct call *call, uint64_t ip)
 static int at_entry(struct session *session, struct thread *thread,
 		    const struct ptrace_syscall_info *info)
 {
-	struct call call = { .number = (int)info->entry.nr };
+	/* Of a call by int 0x80 the number is one of another table. */
+	struct call call = { .number = info->arch == AUDIT_ARCH_X86_64
+					       ? (int)info->entry.nr
+					       : -1 };
 	bool resumed;
 	int r;
 

@@ -118,7 +118,8 @@ static void report_run(struct session *session, struct thread *thread,
 	};
 	char name[32];
 
-	snprintf(name, sizeof(name), "syscall_%d", number);
+	snprintf(name, sizeof(name), number < 0 ? "int 0x80" : "syscall_%d",
+		 number);
 	memcpy(use.old, old, use.shown);
 	memcpy(use.new, new, use.shown);
 	call_report_as(session, thread,

@@ -172,6 +172,7 @@ int inplace_run(struct thread *thread)
 
 static int pin(struct session *session, struct inflight *inflight)
 {
+	const char *name = syscall_name(inflight->call.number);
 	int r = 0;
 
 	inflight->pinned = true;
@@ -183,7 +184,7 @@ static int pin(struct session *session, struct inflight *inflight)
 	if (session->process->threads.count > 1)
 		report_unseen(session,
 			      "pages were open to all threads while %s blocked",
-			      syscall_name(inflight->call.number));
+			      name ? name : "an unknown system call");
 	return r;
 }
 
