@@ -98,7 +98,8 @@ bool partial_again(struct session *session, struct thread *thread,
 {
 	const struct row *row = find(regs->orig_rax);
 
-	if (!row || !has_time(session) || !returned_early(thread, row, regs) ||
+	if (!row || !thread->prodded || !has_time(session) ||
+	    !returned_early(thread, row, regs) ||
 	    session_signal_waits(session, thread) ||
 	    jobs_stopping(session->process, thread))
 		return false;
@@ -120,10 +121,11 @@ bool partial_again(struct session *session, struct thread *thread,
 void partial_exit(struct session *session, struct thread *thread,
 		  int64_t result)
 {
+	bool early = thread->prodded && result > 0 &&
+		     find((uint64_t)thread->last_call);
 	struct user_regs_struct regs;
 
-	if ((!thread->partial &&
-	     (result <= 0 || !find((uint64_t)thread->last_call))) ||
+	if ((!thread->partial && !early) ||
 	    trace_get_regs(thread->tid, &regs) < 0 ||
 	    (int64_t)regs.orig_rax < 0 || /* it is to be begun again */
 	    partial_again(session, thread, &regs) || !thread->partial)
