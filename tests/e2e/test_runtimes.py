@@ -18,6 +18,8 @@ ctypes.CDLL("libstdc++.so.6")
 after = [bytes(1000) for i in range(3000)]
 """
 
+RUBY = os.path.join(harness.TARGETS, "objects.rb")
+
 
 class Runtimes(Case):
     def log(self, *command, options=()):
@@ -196,6 +198,31 @@ class Objects(Case):
         cages = {start for start in stay if stay[start][0] == "ZooCage"}
         self.assertEqual(cages, {number(a["component"]["start"])
                                  for a in log.accesses})
+
+    def test_ruby(self):
+        if not os.path.exists("/usr/bin/ruby"):
+            self.skipTest("no ruby")
+        stay, gone, log, others = self.check(
+            [RUBY, "200"], 8000, "-w", "map:anon", "--every",
+            "--max-events", "200000")
+        found = {r["name"]: r for r in log.of("runtime")}["ruby"]
+        self.assertRegex(found["version"], r"^3\.1\.")
+        self.assertIn("members", found["tells"])
+        members = {a["component"].get("member") for a in log.accesses
+                   if a["component"].get("class", "").startswith("Zoo")}
+        self.assertLessEqual({"@legs", "@name", "@fed", "flags", "klass"},
+                             members)
+
+    def test_ruby_watched(self):
+        if not os.path.exists("/usr/bin/ruby"):
+            self.skipTest("no ruby")
+        stay, gone, log, others = self.check(
+            [RUBY, "20"], 100, "-w", "class:Zoo::L*", "--every")
+        self.assertEqual({"Zoo::Lion"}, {a["component"]["class"]
+                                         for a in log.accesses})
+        lions = {start for start in stay if stay[start][0] == "Zoo::Lion"}
+        self.assertLessEqual(lions, {number(a["component"]["start"])
+                                     for a in log.accesses})
 
 
 if __name__ == "__main__":

@@ -15,8 +15,11 @@ static const struct runtime *const runtimes[] = {
 	&runtime_hotspot, /* klass in an object's header */
 	&runtime_cxx,	  /* vtable pointer */
 	&runtime_gobject, /* class of an instance */
+	&runtime_ruby,	  /* slot of a heap page */
 	&runtime_global,  /* from here on of every process */
-	&runtime_heap,	  &runtime_mapping, NULL,
+	&runtime_heap,	  /* block of malloc */
+	&runtime_mapping, /* what the map says */
+	NULL,
 };
 _Static_assert(ARRAY_SIZE(runtimes) <= RUNTIMES, "each has an entry");
 

@@ -77,6 +77,7 @@ bool view_on_stack(const struct view *view, const struct query *query);
 extern const struct runtime runtime_hotspot;
 extern const struct runtime runtime_cxx;
 extern const struct runtime runtime_gobject;
+extern const struct runtime runtime_ruby;
 extern const struct runtime runtime_global;
 extern const struct runtime runtime_heap;
 extern const struct runtime runtime_mapping;
