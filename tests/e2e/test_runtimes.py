@@ -19,6 +19,7 @@ after = [bytes(1000) for i in range(3000)]
 """
 
 RUBY = os.path.join(harness.TARGETS, "objects.rb")
+NODE = os.path.join(harness.TARGETS, "objects.js")
 
 
 class Runtimes(Case):
@@ -221,6 +222,32 @@ class Objects(Case):
         self.assertEqual({"Zoo::Lion"}, {a["component"]["class"]
                                          for a in log.accesses})
         lions = {start for start in stay if stay[start][0] == "Zoo::Lion"}
+        self.assertLessEqual(lions, {number(a["component"]["start"])
+                                     for a in log.accesses})
+
+    def test_v8(self):
+        if not os.path.exists("/usr/bin/node"):
+            self.skipTest("no node")
+        stay, gone, log, others = self.check(
+            [NODE, "20"], 1000, "-w", "map:anon", "--every",
+            "--max-events", "80000")
+        found = {r["name"]: r for r in log.of("runtime")}["v8"]
+        self.assertRegex(found["version"], r"^1\d\.\d+")
+        self.assertEqual(["frames"], found["lacks"])
+        members = {a["component"].get("member") for a in log.accesses
+                   if a["component"].get("class") in ("Lion", "Cage")}
+        self.assertLessEqual({"map", "mane", "fed", "legs", "bars", "inmate"},
+                             members)
+
+    def test_v8_watched(self):
+        if not os.path.exists("/usr/bin/node"):
+            self.skipTest("no node")
+        stay, gone, log, others = self.check(
+            [NODE, "10"], 200, "-w", "class:Lion", "--every",
+            "--max-events", "600")
+        self.assertEqual({"Lion"}, {a["component"]["class"]
+                                    for a in log.accesses})
+        lions = {start for start in stay if stay[start][0] == "Lion"}
         self.assertLessEqual(lions, {number(a["component"]["start"])
                                      for a in log.accesses})
 

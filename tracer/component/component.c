@@ -16,6 +16,7 @@ static const struct runtime *const runtimes[] = {
 	&runtime_cxx,	  /* vtable pointer */
 	&runtime_gobject, /* class of an instance */
 	&runtime_ruby,	  /* slot of a heap page */
+	&runtime_v8,	  /* map, by a tagged pointer */
 	&runtime_global,  /* from here on of every process */
 	&runtime_heap,	  /* block of malloc */
 	&runtime_mapping, /* what the map says */

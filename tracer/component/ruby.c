@@ -145,6 +145,8 @@ static void epoch(void *state)
 	struct ruby *ruby = state;
 
 	ruby->epoch++;
+	if (ruby_is_full(ruby))
+		ruby_forget(ruby);
 }
 
 /* Pages come and go with mappings. */

@@ -91,6 +91,7 @@ char *ruby_path(struct ruby *ruby, uint64_t addr);
 const char *ruby_variable(struct ruby *ruby, struct ruby_class *class,
 			  unsigned index);
 void ruby_forget(struct ruby *ruby);
+bool ruby_is_full(const struct ruby *ruby);
 /* Where the tables lie, from symbols and code. */
 void ruby_locate(struct ruby *ruby);
 

@@ -165,6 +165,11 @@ static uint64_t real_class(struct ruby *ruby, uint64_t addr)
 	return 0;
 }
 
+bool ruby_is_full(const struct ruby *ruby)
+{
+	return ruby->classes.count >= MAX_CLASSES;
+}
+
 static void free_class(struct ruby_class *class)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(class->variable); i++)
@@ -227,9 +232,8 @@ struct ruby_class *ruby_class(struct ruby *ruby, uint64_t addr)
 	if (class && ruby->epoch - class->epoch <= STALE)
 		return NULL;
 	if (!class) {
-		if (ruby->classes.count >= MAX_CLASSES)
-			ruby_forget(ruby);
-		class = calloc(1, sizeof(*class));
+		/* Full: all is forgotten when the target has run. */
+		class = ruby_is_full(ruby) ? NULL : calloc(1, sizeof(*class));
 		if (!class)
 			return NULL;
 		class->addr = addr;

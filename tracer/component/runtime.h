@@ -78,6 +78,7 @@ extern const struct runtime runtime_hotspot;
 extern const struct runtime runtime_cxx;
 extern const struct runtime runtime_gobject;
 extern const struct runtime runtime_ruby;
+extern const struct runtime runtime_v8;
 extern const struct runtime runtime_global;
 extern const struct runtime runtime_heap;
 extern const struct runtime runtime_mapping;
