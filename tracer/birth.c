@@ -190,12 +190,26 @@ static int adopt(struct session *session, struct thread *parent, pid_t tid)
 	return 0;
 }
 
+/*
+ * Its parent is to find it free, as it would without us: to trace it, say.  So
+ * it goes first; a newborn stops, or dies, without anybody's help.
+ */
+static bool await_child(pid_t tid, struct stop *ret)
+{
+	int r;
+
+	do
+		r = stop_wait(tid, true, ret);
+	while (r == -EINTR);
+	return r == 0;
+}
+
 struct verdict session_clone(struct session *session, struct thread *thread)
 {
 	bool vfork = thread->stop.value == PTRACE_EVENT_VFORK;
 	unsigned long message = 0;
 	struct stop stop;
-	bool shares;
+	bool shares, leaves = false;
 	pid_t tid;
 	int r = trace_event_message(thread->tid, &message);
 
@@ -206,7 +220,9 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 	thread->vforking = vfork;
 	if (shares)
 		r = adopt(session, thread, tid);
-	else if (!follow_fork(session, thread, tid))
+	else
+		leaves = !follow_fork(session, thread, tid);
+	if (leaves)
 		expect_child(session, tid);
 	if (r < 0)
 		session_fail(session, r, __func__);
@@ -215,7 +231,8 @@ struct verdict session_clone(struct session *session, struct thread *thread)
 	    session->log->began)
 		report_fork(session, tid, vfork);
 
-	if (family_claim(session->family, tid, &stop))
+	if (family_claim(session->family, tid, &stop) ||
+	    (leaves && await_child(tid, &stop)))
 		family_arrive(session->family, &stop);
 	return run;
 }
