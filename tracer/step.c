@@ -31,6 +31,7 @@ struct stepping {
 	uint8_t page[PAGE]; /* before, where the access is not known */
 	struct ranges opened;
 	bool raised; /* the instruction raised an exception of its own */
+	bool traps;  /* the program steps itself: it gets the SIGTRAP, too */
 };
 
 static uint32_t shown(uint64_t size)
@@ -179,15 +180,16 @@ static int open_pages(struct stepping *s, uint64_t addr)
 }
 
 /*
- * Signals wait until the step is done.  SIGTRAP and our own SIGSEGV must not
- * be blocked, or the kernel resets what the program does with them.
+ * Signals wait until the step is done.  Our own SIGTRAP and SIGSEGV must not be
+ * blocked, or the kernel resets what the program does with them.
  */
 static int block_signals(struct stepping *s)
 {
 	const uint64_t faults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) |
 				signal_bit(SIGBUS) | signal_bit(SIGFPE) |
 				signal_bit(SIGILL);
-	const uint64_t ours = signal_bit(SIGTRAP) | signal_bit(SIGSEGV);
+	const uint64_t ours =
+		signal_bit(SIGSEGV) | (s->traps ? 0 : signal_bit(SIGTRAP));
 	int r = trace_get_mask(s->thread->tid, &s->mask);
 
 	if (r < 0)
@@ -245,14 +247,13 @@ static int run(struct stepping *s)
  * injection.  Another thread lends itself; alone, it closes them when its
  * signal is delivered (raise.h).
  */
-static int close_pages(struct stepping *s, int *answer)
+static int close_pages(struct stepping *s)
 {
 	struct session *session = s->session;
 	struct thread *other;
 
-	if (!s->raised)
+	if (!s->raised && !s->traps)
 		return session_close(session, s->thread, &s->opened);
-	*answer = FAULT_THEIRS;
 	other = inject_thread(session->process);
 	if (other)
 		return session_close(session, other, &s->opened);
@@ -306,8 +307,7 @@ int session_step(struct session *session, struct thread *thread,
 		 struct user_regs_struct *regs)
 {
 	struct stepping *s = calloc(1, sizeof(*s));
-	int answer = FAULT_OURS;
-	int r;
+	int r, answer;
 
 	if (!s)
 		return -ENOMEM;
@@ -316,6 +316,7 @@ int session_step(struct session *session, struct thread *thread,
 	s->insn = insn;
 	s->regs = regs;
 	s->fault_addr = (uint64_t)(uintptr_t)info->si_addr;
+	s->traps = regs->eflags & FLAG_TF;
 
 	r = process_hold(session->process, thread, HOLD_USER);
 	session->parked = true;
@@ -330,12 +331,14 @@ int session_step(struct session *session, struct thread *thread,
 		session->counts.stepped++;
 		look_after(s);
 		report(s);
-		r = session_unforce(session, thread, SIGTRAP);
+		if (!s->traps)
+			r = session_unforce(session, thread, SIGTRAP);
 	} else if (r == 0) {
 		report_raised(s);
 	}
 	if (r == 0 && (s->raised || session->policy == POLICY_EVERY))
-		r = close_pages(s, &answer);
+		r = close_pages(s);
+	answer = s->raised || s->traps ? FAULT_THEIRS : FAULT_OURS;
 	ranges_done(&s->opened);
 	free(s);
 	return r < 0 ? r : answer;

@@ -13,6 +13,9 @@
 /* What the kernel puts in rax of a call that it will restart. */
 enum { RESTART_FIRST = -516, RESTART_LAST = -512 };
 
+/* In eflags: the processor traps after each instruction. */
+static const uint64_t TRAP_FLAG = 1 << 8;
+
 enum { STOPS_MAX = 4096 }; /* on the way to the one that is awaited */
 
 static int resume(struct thread *thread, enum trace_resume how, int signal,
@@ -222,14 +225,17 @@ static void note_way_back(const struct injection *injection)
 
 int inject_set(struct injection *injection, const struct user_regs_struct *regs)
 {
+	struct user_regs_struct ours = *regs;
 	pid_t tid = injection->thread->tid;
 	int r;
 
+	/* A program that steps itself is not to step through what is ours. */
+	ours.eflags &= ~TRAP_FLAG;
 	if (injection->used)
-		return trace_set_regs(tid, regs);
+		return trace_set_regs(tid, &ours);
 	note_way_back(injection);
 	injection->used = true;
-	r = trace_set_regs(tid, regs);
+	r = trace_set_regs(tid, &ours);
 	/* Not before: killed in between we would leave it so. */
 	return r < 0 ? r : trace_set_mask(tid, ~UINT64_C(0));
 }

@@ -20,16 +20,22 @@ struct entry {
 
 enum { ENTRIES = PAGE / sizeof(struct entry) };
 
-/* One that somebody sent, and that was blocked, comes before that of the loop.
+/*
+ * One that somebody sent, and that was blocked, comes before that of the loop.
+ * So does one of the program's own that was raised when we interrupted it.
  */
 static bool at_trap(const struct stop *stop, void *context)
 {
 	struct thread *thread = context;
+	struct user_regs_struct regs;
 	siginfo_t info;
 
-	return stop->kind == STOP_SIGNAL && stop->value == SIGTRAP &&
-	       (trace_get_siginfo(thread->tid, &info) < 0 || info.si_code > 0 ||
-		kept_add(thread, &info) < 0);
+	if (stop->kind != STOP_SIGNAL || stop->value != SIGTRAP)
+		return false;
+	if (trace_get_siginfo(thread->tid, &info) < 0 ||
+	    trace_get_regs(thread->tid, &regs) < 0)
+		return true;
+	return (info.si_code > 0 && !regs.rbp) || kept_add(thread, &info) < 0;
 }
 
 /* An ignored SIGTRAP that is forced becomes the default one. */
