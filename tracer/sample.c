@@ -257,6 +257,9 @@ static void take_sleeping(struct session *session, struct thread *thread)
 		return;
 	}
 	note_map(session, thread, sleep.regs.rip);
+	/* It is not stopped: what was read of it before is old. */
+	if (session->resolver)
+		resolver_epoch(session->resolver);
 	count = stack_frames(session, thread, &sleep.regs, frames, &end);
 	if (sleeps_yet(thread, sleep.turn))
 		write_sample(session, thread, &event, frames, count, end);

@@ -12,7 +12,8 @@ static bool has_managed(struct session *session)
 {
 	struct stacks *stacks = &session->stacks;
 
-	if (!session->resolver || !resolver_has_frames(session->resolver))
+	if (session_refresh(session) < 0 ||
+	    !resolver_has_frames(session->resolver))
 		return false;
 	if (!stacks->managed)
 		stacks->managed = calloc(1, sizeof(*stacks->managed));

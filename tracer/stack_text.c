@@ -125,6 +125,25 @@ static size_t add_managed(const struct chain *chain, size_t before,
 	return n;
 }
 
+/*
+ * A native frame with what stands inside of it: functions that the compiler
+ * inlined there are called by those that a runtime runs.
+ */
+static size_t add_native(struct session *session, const struct chain *chain,
+			 size_t i, size_t *next, struct event_frame *ret,
+			 size_t max)
+{
+	size_t n = frame_names(session, chain->frames[i].ip, i == 0, ret, max);
+	struct event_frame outer;
+
+	if (!n || *next >= chain->nmanaged)
+		return n;
+	outer = ret[--n];
+	n += add_managed(chain, i, next, &ret[n], max - n - 1);
+	ret[n++] = outer;
+	return n;
+}
+
 static void make_text(struct session *session, const struct chain *chain,
 		      struct stack_text *text)
 {
@@ -132,11 +151,9 @@ static void make_text(struct session *session, const struct chain *chain,
 	struct event_frame frames[EVENT_FRAMES];
 	size_t n = 0, next = 0;
 
-	for (size_t i = 0; i < chain->count; i++) {
-		n += add_managed(chain, i, &next, &frames[n], EVENT_FRAMES - n);
-		n += frame_names(session, chain->frames[i].ip, i == 0,
-				 &frames[n], EVENT_FRAMES - n);
-	}
+	for (size_t i = 0; i < chain->count; i++)
+		n += add_native(session, chain, i, &next, &frames[n],
+				EVENT_FRAMES - n);
 	n += add_managed(chain, chain->count, &next, &frames[n],
 			 EVENT_FRAMES - n);
 	cut |= next < chain->nmanaged;

@@ -290,6 +290,7 @@ static int find_class(struct finder *finder, const struct spec *spec)
 			return r;
 	}
 	if (finder->watch->found[finder->spec] == 0 && finder->err &&
+	    !resolver_grows(finder->resolver) &&
 	    resolver_classes(finder->resolver, class_matches,
 			     (void *)spec->name) == 0)
 		return error_set(finder->err, -ENOENT,

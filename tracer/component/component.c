@@ -13,6 +13,7 @@
  */
 static const struct runtime *const runtimes[] = {
 	&runtime_hotspot, /* klass in an object's header */
+	&runtime_cpython, /* ob_type */
 	&runtime_cxx,	  /* vtable pointer */
 	&runtime_gobject, /* class of an instance */
 	&runtime_ruby,	  /* slot of a heap page */
@@ -228,6 +229,15 @@ int resolver_classes(struct resolver *resolver,
 			return r;
 	}
 	return 0;
+}
+
+bool resolver_grows(struct resolver *resolver)
+{
+	registry_look(&resolver->registry);
+	for (size_t i = 0; runtimes[i]; i++)
+		if (resolver->registry.entry[i].open && runtimes[i]->grows)
+			return true;
+	return false;
 }
 
 bool resolver_has_frames(struct resolver *resolver)

@@ -120,7 +120,8 @@ void resolver_resolve(struct resolver *resolver, const struct query *query,
 
 /*
  * Every object in [start, end) whose class name matches the glob @class
- * (fnmatch(3) without flags), for watches and histograms.
+ * (fnmatch(3) without flags), for watches and histograms.  What belongs to one
+ * and lies elsewhere comes after it, with a member, and counts for no object.
  * Stops when @visit returns non-zero and returns that.
  */
 int resolver_objects(struct resolver *resolver, uint64_t start, uint64_t end,
@@ -136,6 +137,9 @@ int resolver_objects(struct resolver *resolver, uint64_t start, uint64_t end,
 int resolver_classes(struct resolver *resolver,
 		     int (*visit)(void *context, const char *name),
 		     void *context);
+
+/* Is a runtime there whose classes are made while the program runs? */
+bool resolver_grows(struct resolver *resolver);
 
 /* Is a runtime there that may have functions in a call stack? */
 bool resolver_has_frames(struct resolver *resolver);

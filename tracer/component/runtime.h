@@ -27,6 +27,7 @@ struct scan {
 
 struct runtime {
 	const char *name;
+	bool grows; /* its classes are made while the program runs */
 
 	/*
 	 * Called at the first question, and again when modules came.  -ENOENT:
@@ -74,6 +75,7 @@ struct runtime {
 /* Is the address on the stack of the thread that asks? */
 bool view_on_stack(const struct view *view, const struct query *query);
 
+extern const struct runtime runtime_cpython;
 extern const struct runtime runtime_hotspot;
 extern const struct runtime runtime_cxx;
 extern const struct runtime runtime_gobject;
