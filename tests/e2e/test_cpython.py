@@ -106,7 +106,7 @@ class Objects(Python):
     def check(self, score):
         if os.environ.get("CLS_SHOW"):
             print("# %s" % str(score).replace("\n", "\n# "))
-        self.assertGreater(score.accesses, ACCESSES // 2, score)
+        self.assertGreater(score.accesses, ACCESSES // 4, score)
         self.assertGreaterEqual(score.precision, 0.999, score)
         self.assertGreaterEqual(score.recall, 0.99, score)
         self.assertGreaterEqual(score.member_precision, 0.999, score)

@@ -117,7 +117,10 @@ struct cpython {
 	} thread[16]; /* by a hash */
 };
 
-/* cpython_layout.c: where all that is; false: not in this module. */
+/* cpython_layout.c: that of 3.@minor, or NULL. */
+const struct py_layout *py_layout_of(unsigned minor);
+
+/* Where all that is; false: not in this module. */
 bool py_find(struct cpython *py, const struct module *module);
 
 /* cpython_text.c */

@@ -228,21 +228,30 @@ static uint64_t address_of(const struct cpython *py, const char *name,
 	return 0;
 }
 
+const struct py_layout *py_layout_of(unsigned minor)
+{
+	if (minor < FIRST_MINOR || minor >= FIRST_MINOR + MINORS)
+		return NULL;
+	return &layouts[minor - FIRST_MINOR];
+}
+
 static void find_version(struct cpython *py)
 {
 	uint64_t addr = address_of(py, "Py_Version", NULL), word = 0;
 	unsigned minor = minor_of(py->module->name);
+	const struct py_layout *layout;
 
 	/* from 3.11 on; a constant */
 	if (addr && py_read(py, addr, &word, 4)) {
 		py->version = (unsigned)word;
 		minor = word >> 16 & 0xff;
 	}
-	if (minor < FIRST_MINOR || minor >= FIRST_MINOR + MINORS) {
+	layout = py_layout_of(minor);
+	if (!layout) {
 		py->reason = "only CPython 3.9 to 3.13 is known";
 		return;
 	}
-	py->layout = layouts[minor - FIRST_MINOR];
+	py->layout = *layout;
 	if (minor >= 13 && py->runtime)
 		read_debug_offsets(py);
 }
