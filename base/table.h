@@ -34,7 +34,7 @@ void table_remove(struct table *table, uint64_t key);
 /* The slots in no order: skip those without a value. */
 #define table_for_each(table, s)                                               \
 	for (struct table_slot *s = (table)->slot;                             \
-	     s < (table)->slot + (table)->capacity; s++)                       \
+	     s && s < (table)->slot + (table)->capacity; s++)                  \
 		if (s->value)
 
 uint64_t table_hash(const void *data, size_t size); /* FNV-1a, 64 bits */

@@ -188,6 +188,14 @@ static void epoch(void *state)
 	py->epoch++;
 }
 
+static void remap(void *state)
+{
+	struct cpython *py = state;
+
+	py->epoch++;
+	py->remaps++;
+}
+
 const struct runtime runtime_cpython = {
 	.name = "cpython",
 	.grows = true,
@@ -196,7 +204,7 @@ const struct runtime runtime_cpython = {
 	.about = about,
 	.resolve = resolve,
 	.epoch = epoch,
-	.remap = epoch,
+	.remap = remap,
 	.each = py_each,
 	.classes = py_class_names,
 	.frames = py_frames,

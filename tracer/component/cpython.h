@@ -58,6 +58,7 @@ struct py_layout {
 struct py_class {
 	uint64_t addr;
 	unsigned epoch; /* it was checked in */
+	unsigned remaps;
 	bool valid;
 	bool has_members;
 	bool sized; /* ob_size tells how many items it has */
@@ -103,7 +104,7 @@ struct cpython {
 	const char *reason; /* why nothing can be told, or NULL */
 	uint64_t type, list, dict, tuple, str, integer, frame, code_type;
 	uint64_t runtime;
-	unsigned epoch, scan;
+	unsigned epoch, remaps, scan;
 	struct table classes; /* address -> struct py_class */
 	struct table owners;  /* storage -> address of its owner, + 1 */
 	struct table codes;   /* address -> struct py_code */

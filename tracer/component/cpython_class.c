@@ -214,6 +214,24 @@ static void renew(const struct cpython *py, struct py_class *class,
 	*class = fresh;
 }
 
+/*
+ * Without a look at all of it: one of C is where it was until its library is
+ * unloaded; one of the program lives as long as an object of it does, and its
+ * version tag is given to no other.
+ */
+static bool still_is(const struct cpython *py, const struct py_class *class)
+{
+	uint64_t version;
+
+	if (!class->valid || class->remaps != py->remaps)
+		return false;
+	if (!(class->flags & PY_HEAP_TYPE))
+		return true;
+	return class->version &&
+	       py_word(py, class->addr + TP_VERSION * 8, &version) &&
+	       (uint32_t)version == class->version;
+}
+
 struct py_class *py_class_at(struct cpython *py, uint64_t addr)
 {
 	struct py_class *class = table_get(&py->classes, addr);
@@ -221,6 +239,10 @@ struct py_class *py_class_at(struct cpython *py, uint64_t addr)
 
 	if (class && class->valid && class->epoch == py->epoch)
 		return class;
+	if (class && still_is(py, class)) {
+		class->epoch = py->epoch;
+		return class;
+	}
 	/* Most words that are not a class's address are told here. */
 	if (!addr || addr % 8 || addr >> 47 ||
 	    !py_words(py, addr, word, TP_WORDS))
@@ -236,5 +258,6 @@ struct py_class *py_class_at(struct cpython *py, uint64_t addr)
 		renew(py, class, word);
 	class->version = (uint32_t)word[TP_VERSION];
 	class->epoch = py->epoch;
+	class->remaps = py->remaps;
 	return class->valid ? class : NULL;
 }

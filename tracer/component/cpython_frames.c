@@ -345,7 +345,8 @@ static bool tell_old(struct walk *walk, uint64_t frame, size_t before)
 		return false;
 	code = py_code_at(py, addr);
 	return code &&
-	       add(walk, code, py->layout.minor == 10 ? at * 2 : at, before);
+	       add(walk, code, py->layout.minor == 10 ? (int64_t)at * 2 : at,
+		   before);
 }
 
 /*
