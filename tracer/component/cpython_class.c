@@ -78,12 +78,16 @@ static uint64_t print_of(const uint64_t word[TP_WORDS])
 	return table_hash(kept, sizeof(kept));
 }
 
-static bool is_class(const struct cpython *py, const uint64_t word[TP_WORDS])
+/* Those of C have objects while the interpreter yet sets them up. */
+static bool is_class(const struct cpython *py, uint64_t addr,
+		     const uint64_t word[TP_WORDS])
 {
 	uint32_t flags = (uint32_t)word[TP_FLAGS];
 
 	return word[0] && word[TP_BASIC] >= 16 && word[TP_BASIC] < MAX_BASIC &&
-	       word[TP_ITEM] < MAX_ITEM && (flags & PY_READY) &&
+	       word[TP_ITEM] < MAX_ITEM &&
+	       ((flags & PY_READY) ||
+		symbols_module(py->view->world->symbols, addr)) &&
 	       leads_to_type(py, word[TP_TYPE]);
 }
 
@@ -145,7 +149,7 @@ static bool learn(const struct cpython *py, struct py_class *class,
 	char name[PY_NAME];
 	uint64_t keys = 0;
 
-	if (!is_class(py, word) ||
+	if (!is_class(py, class->addr, word) ||
 	    !name_class(py, class->addr, word, name, sizeof(name)))
 		return false;
 	class->name = strdup(name);
@@ -226,7 +230,7 @@ static bool still_is(const struct cpython *py, const struct py_class *class)
 	if (!class->valid || class->remaps != py->remaps)
 		return false;
 	if (!(class->flags & PY_HEAP_TYPE))
-		return true;
+		return class->flags & PY_READY;
 	return class->version &&
 	       py_word(py, class->addr + TP_VERSION * 8, &version) &&
 	       (uint32_t)version == class->version;
@@ -248,7 +252,7 @@ struct py_class *py_class_at(struct cpython *py, uint64_t addr)
 	    !py_words(py, addr, word, TP_WORDS))
 		return NULL;
 	if (!class) {
-		if (!is_class(py, word))
+		if (!is_class(py, addr, word))
 			return NULL;
 		class = put(py, addr);
 		if (!class)
