@@ -3,6 +3,7 @@
 """Java: what the log says of accesses, beside what the program knows."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -12,7 +13,7 @@ import harness
 
 MAGIC = 0x5a000000
 ELEMENTS = 100
-STORES = int(os.environ.get("CLS_STORES", "3000"))
+STORES = int(os.environ.get("CLS_STORES", "500"))
 
 
 def java_home():
@@ -25,12 +26,15 @@ def java_home():
     return home if os.path.exists(os.path.join(home, "bin", "javac")) else None
 
 
-def heap(pid):
-    """What watches the heap: of what lies below 4 GiB the largest."""
-    size, start = max((stop - start, start)
-                      for start, stop, rights, path in harness.mappings(pid)
-                      if stop <= 1 << 32 and rights == "rw-p" and not path)
-    return "0x%x+%d" % (start, size)
+def heap(pid, line):
+    """What watches the heap, of which the machine's own log tells."""
+    start, size = re.search(r"Heap address: (\w+), size: (\d+) MB",
+                            line).groups()
+    low = int(start, 16)
+    high = low + (int(size) << 20)
+    for start, stop, rights, path in harness.mappings(pid):
+        if rights == "rw-p" and low <= start and stop <= high:
+            yield from ("-w", "0x%x+%d" % (start, stop - start))
 
 
 def libjvm(pid):
@@ -84,18 +88,19 @@ class Names(harness.Case):
 
     def check(self, *options):
         self.compiled()
-        argv = [os.path.join(java_home(), "bin", "java"), "-Xmx24m", "-Xms24m",
-                *options, "-cp", self.directory, "Truth", str(STORES)]
+        argv = [os.path.join(java_home(), "bin", "java"), "-Xmx12m", "-Xms12m",
+                "-Xlog:gc+heap+coops=debug:stdout:none", *options, "-cp", self.directory, "Truth", str(STORES)]
         with harness.running(argv) as java:
             kinds = []
             for line in iter(java.stdout.readline, b"ready\n"):
                 self.assertTrue(line, "java ended")
                 kinds.append(harness.text(line.rstrip(b"\n")))
+            watch = list(heap(java.pid, kinds.pop(0)))
             low, high = libjvm(java.pid)
             log = self.new_log()
             with harness.running(
-                    [harness.CLSATTACH, "--every", "-w", heap(java.pid),
-                     "-o", log, "-p", str(java.pid)]) as tracer:
+                    [harness.CLSATTACH, "--every", *watch, "-o", log,
+                      "-p", str(java.pid)]) as tracer:
                 self.await_armed(log)
                 out, err = java.communicate(b"\n", harness.TIMEOUT)
                 self.assertEqual(b"done\n", out, err)

@@ -140,10 +140,10 @@ public class Truth extends TruthBase {
 		for (int i = 0; i < stores; i++) {
 			if (!store(i))
 				System.exit(1);
-			if (i % 16 == 0)
+			if (i % 16 == 0) {
 				fill(i / 16 % OBJECTS);
-			if (i % 32 == 0)
 				garbage = new byte[200000];
+			}
 		}
 		System.out.println("done");
 	}

@@ -184,6 +184,28 @@ void hotspot_moved(struct hotspot *hotspot);
 /* hotspot_scan.c */
 int hotspot_each(struct hotspot *hotspot, const struct scan *scan);
 
+/*
+ * hotspot_made.c: is an object being made at @start, so that its class is that
+ * of something dead which lay there?
+ */
+bool hotspot_is_made(struct hotspot *hotspot, const struct query *query,
+		     const struct klass *klass, uint64_t start);
+void hotspot_describe_made(const struct query *query, uint64_t start,
+			   struct component *ret);
+bool hotspot_is_zero(struct hotspot *hotspot, const struct query *query);
+/*
+ * A collection copies an object from its end to its beginning, where the class
+ * is; a register holds the object that it is a copy of.
+ */
+bool hotspot_by_copy(struct hotspot *hotspot, const struct query *query,
+		     struct component *ret);
+/* Memory that a thread took for objects, and where none is yet. */
+bool hotspot_by_piece(struct hotspot *hotspot, const struct query *query,
+		      struct component *ret);
+
+/* hotspot.c: does this collector's heap hold @addr? */
+bool hotspot_in_heap(const struct hotspot *hotspot, uint64_t addr);
+
 /* hotspot_meta.c: classes' and methods' own memory, and their code. */
 bool hotspot_meta(struct hotspot *hotspot, const struct query *query,
 		  struct component *ret);
