@@ -139,6 +139,23 @@ class Names(harness.Case):
     def test_g1(self):
         self.right("-XX:+UseG1GC")
 
+    def test_compiler(self):
+        """javac, all of its memory but the stacks, sampled."""
+        result, log = self.traced(
+            [os.path.join(java_home(), "bin", "javac"), "-d", self.directory,
+             os.path.join(harness.TARGETS, "Truth.java")],
+            "-w", "map:anon", "--sample")
+        self.assertEqual(0, result.status, result.err)
+        found = [access["component"] for access in log.accesses]
+        heap = [c for c in found
+                if c.get("runtime") == "hotspot" and c["kind"] != "metadata"]
+        unnamed = [c for c in heap if c.get("name") == "Java heap"]
+        print("# %d accesses, %d of the heap, %d unnamed" % (
+            len(found), len(heap), len(unnamed)))
+        self.assertTrue(any(c["kind"] == "metadata" for c in found))
+        self.assertGreater(len(heap), 50)
+        self.assertLess(len(unnamed), 0.05 * len(heap))
+
 
 if __name__ == "__main__":
     harness.main()

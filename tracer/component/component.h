@@ -42,7 +42,8 @@ struct query {
 };
 
 struct component {
-	const char *kind;    /* object global block stack file tls anon code */
+	const char *kind;    /* object global block stack file tls anon code
+				metadata */
 	const char *runtime; /* "c++", "c"; static strings */
 	const char *how;     /* vtable rtti symbol chunk map ... */
 	enum confidence confidence;

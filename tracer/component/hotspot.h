@@ -69,7 +69,12 @@ struct start {
 	unsigned epoch; /* likewise; 0: for all */
 };
 
-enum { HOTSPOT_PIECES = 512, HOTSPOT_ABSENT = 256, HOTSPOT_HEAPS = 8 };
+enum {
+	HOTSPOT_PIECES = 512,
+	HOTSPOT_ABSENT = 256,
+	HOTSPOT_HEAPS = 8,
+	HOTSPOT_GRANULES = 256
+};
 
 struct code_heap {
 	uint64_t low, high, segments;
@@ -96,6 +101,9 @@ struct hotspot {
 	uint64_t regions;
 	uint64_t object; /* the Klass of java.lang.Object */
 	uint64_t interpreter, interpreter_end; /* its code */
+	uint64_t code_low, code_high;
+	uint64_t shared, shared_end; /* classes that came with the machine */
+	uint64_t granule[HOTSPOT_GRANULES]; /* that have metadata */
 	uint32_t klass_head;
 
 	struct table classes; /* Klass -> struct klass */
@@ -206,9 +214,16 @@ bool hotspot_by_piece(struct hotspot *hotspot, const struct query *query,
 /* hotspot.c: does this collector's heap hold @addr? */
 bool hotspot_in_heap(const struct hotspot *hotspot, uint64_t addr);
 
-/* hotspot_meta.c: classes' and methods' own memory, and their code. */
-bool hotspot_meta(struct hotspot *hotspot, const struct query *query,
+/* hotspot_meta.c: classes' and methods' own memory. */
+void hotspot_meta(struct hotspot *hotspot, const struct query *query,
 		  struct component *ret);
+/* CLASS.METHOD of a Method; false: there is none at @method. */
+bool hotspot_method(struct hotspot *hotspot, uint64_t method, char *text,
+		    size_t size);
+
+/* hotspot_code.c: the block of the code cache that holds @addr. */
+bool hotspot_blob(struct hotspot *hotspot, uint64_t addr, uint64_t *start,
+		  uint32_t *size);
 bool hotspot_code(struct hotspot *hotspot, uint64_t addr,
 		  struct component *ret);
 

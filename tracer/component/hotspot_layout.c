@@ -49,6 +49,8 @@ static const struct {
 	AT(vm_symbols, "Symbol::_vm_symbols[0]", "vmSymbols::_symbols[0]"),
 	AT(pool_size, "sizeof ConstantPool"),
 	AT(pool_holder, "ConstantPool::_pool_holder"),
+	AT(pool_length, "ConstantPool::_length"),
+	AT(counters_size, "sizeof MethodCounters"),
 	AT(pool_cache, "ConstantPool::_cache"),
 	AT(cache_pool, "ConstantPoolCache::_constant_pool"),
 	AT(method_const, "Method::_constMethod"),

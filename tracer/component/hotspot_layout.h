@@ -46,6 +46,7 @@ struct hotspot_layout {
 		virtual_high, block_size;
 	int64_t blob_name, blob_size, code_method, shared_base, shared_top;
 	int64_t interpreter, stubs, stubs_size, version;
+	int64_t pool_length, counters_size;
 };
 
 struct pages;

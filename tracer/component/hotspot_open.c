@@ -198,6 +198,25 @@ static int measure_klass(struct hotspot *hotspot)
 	return at->symbol_length < 0 || at->symbol_body < 0 ? -EBADMSG : 0;
 }
 
+/* A variable of libjvm.so; 0: there is none. */
+static uint64_t variable(struct hotspot *hotspot, int64_t at)
+{
+	uint64_t value;
+
+	return at >= 0 && hotspot_word(hotspot, (uint64_t)at, &value) ? value
+								      : 0;
+}
+
+static void read_code(struct hotspot *hotspot)
+{
+	const struct hotspot_layout *at = &hotspot->at;
+
+	hotspot->code_low = variable(hotspot, at->code_low);
+	hotspot->code_high = variable(hotspot, at->code_high);
+	hotspot->shared = variable(hotspot, at->shared_base);
+	hotspot->shared_end = variable(hotspot, at->shared_top);
+}
+
 /* Of an interpreter that is not as expected nothing is known. */
 static void read_interpreter(struct hotspot *hotspot)
 {
@@ -240,6 +259,7 @@ static int read_machine(struct hotspot *hotspot)
 	if (r == 0)
 		r = measure_klass(hotspot);
 	read_interpreter(hotspot);
+	read_code(hotspot);
 	return r;
 }
 
