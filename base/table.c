@@ -41,7 +41,8 @@ static int grow(struct table *table)
 	if (!bigger.slot)
 		return -ENOMEM;
 
-	table_for_each(table, s) * find(&bigger, s->key) = *s;
+	if (table->count) /* nothing is added to a null pointer */
+		table_for_each(table, s) * find(&bigger, s->key) = *s;
 	free(table->slot);
 	*table = bigger;
 	return 0;

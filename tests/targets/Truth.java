@@ -5,11 +5,6 @@
 // is MAGIC + i, and is of kind i % kinds; "%" in a member is its element.
 // Usage: Truth STORES.  Starts when a line comes on standard input.
 
-class TruthBase {
-	int inherited;
-	double wide;
-}
-
 public class Truth extends TruthBase {
 	static final int MAGIC = 0x5a000000;
 	static final int OBJECTS = 64, ELEMENTS = 100;
@@ -147,4 +142,9 @@ public class Truth extends TruthBase {
 		}
 		System.out.println("done");
 	}
+}
+
+class TruthBase {
+	int inherited;
+	double wide;
 }

@@ -119,12 +119,12 @@ static void resolve(void *state, const struct query *query,
 
 	if (!is_ready(hotspot))
 		return;
+	hotspot_moved(hotspot);
 	if (!hotspot_in_heap(hotspot, query->addr)) {
 		if (!hotspot_code(hotspot, query->addr, ret))
 			hotspot_meta(hotspot, query, ret);
 		return;
 	}
-	hotspot_moved(hotspot);
 	if (by_register(hotspot, query, ret))
 		return;
 	by_parse(hotspot, query, ret);
@@ -202,7 +202,10 @@ static int each(void *state, const struct scan *scan)
 {
 	struct hotspot *hotspot = state;
 
-	return is_ready(hotspot) ? hotspot_each(hotspot, scan) : 0;
+	if (!is_ready(hotspot))
+		return 0;
+	hotspot_moved(hotspot);
+	return hotspot_each(hotspot, scan);
 }
 
 struct gathering {

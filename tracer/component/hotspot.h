@@ -48,6 +48,7 @@ struct klass {
 	uint64_t super;
 	int32_t layout; /* layout helper: size, or shape of an array */
 	unsigned epoch; /* when it was last compared with memory */
+	unsigned moves; /* likewise */
 	unsigned scan;	/* that asked last: does it match? */
 	bool match;
 	bool mirror;  /* java.lang.Class: objects of several sizes */

@@ -126,7 +126,8 @@ static void klass_free(struct klass *klass)
 
 void hotspot_forget_classes(struct hotspot *hotspot)
 {
-	table_for_each(&hotspot->classes, s) klass_free(s->value);
+	if (hotspot->classes.count)
+		table_for_each(&hotspot->classes, s) klass_free(s->value);
 	table_done(&hotspot->classes);
 	hotspot->classes = (struct table){ 0 };
 }
@@ -150,6 +151,7 @@ static struct klass *klass_new(struct hotspot *hotspot, uint64_t addr,
 		.layout = head->layout,
 		.mirror = !strcmp(text, "java.lang.Class"),
 		.epoch = hotspot->epoch,
+		.moves = hotspot->moves,
 		.name = strdup(text),
 	};
 	if (klass->name && table_put(&hotspot->classes, addr, klass) == 0)
@@ -165,16 +167,27 @@ static bool is_same(const struct klass *klass, const struct head *head)
 }
 
 /*
- * Classes stay where they are until they are unloaded, so the one at an
- * address is compared with what is known of it once a stop.
+ * Classes stay where they are until they are unloaded, by a collection: with
+ * some collectors beside the program, uncounted.
  */
+static bool is_settled(const struct hotspot *hotspot, const struct klass *klass)
+{
+	return klass->moves == hotspot->moves &&
+	       (hotspot->collector == COLLECTOR_SERIAL ||
+		hotspot->collector == COLLECTOR_PARALLEL ||
+		(klass->addr >= hotspot->shared &&
+		 klass->addr < hotspot->shared_end));
+}
+
+/* The one at an address is compared with what is known of it once a stop. */
 struct klass *hotspot_klass(struct hotspot *hotspot, uint64_t addr)
 {
 	struct klass *klass = table_get(&hotspot->classes, addr);
 	size_t slot = (addr >> 3) % HOTSPOT_ABSENT;
 	struct head head;
 
-	if (klass && klass->epoch == hotspot->epoch)
+	if (klass &&
+	    (klass->epoch == hotspot->epoch || is_settled(hotspot, klass)))
 		return klass;
 	if (hotspot->absent[slot].addr == addr &&
 	    hotspot->absent[slot].epoch == hotspot->epoch)
@@ -182,6 +195,7 @@ struct klass *hotspot_klass(struct hotspot *hotspot, uint64_t addr)
 	if (read_head(hotspot, addr, &head)) {
 		if (klass && is_same(klass, &head)) {
 			klass->epoch = hotspot->epoch;
+			klass->moves = hotspot->moves;
 			return klass;
 		}
 		if (klass) {

@@ -88,7 +88,7 @@ bool hotspot_blob(struct hotspot *hotspot, uint64_t addr, uint64_t *start,
 			continue;
 		block = block_of(hotspot, code, addr);
 		*start = block + at->block_size;
-		return block &&
+		return block && addr >= *start &&
 		       hotspot_int(hotspot, *start + at->blob_size, size) &&
 		       *size < MAX_BLOB && addr < *start + *size;
 	}

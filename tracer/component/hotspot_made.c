@@ -126,13 +126,16 @@ bool hotspot_by_piece(struct hotspot *hotspot, const struct query *query,
 		      struct component *ret)
 {
 	uint64_t start = query->candidates[0];
+	bool before = start <= query->addr;
 
 	if (!query->write || !query->ncandidates ||
 	    !hotspot_piece_start(hotspot, query->addr))
 		return false;
-	hotspot_describe_made(
-		query,
-		hotspot_piece_start(hotspot, start) ? start : query->addr, ret);
+	hotspot_describe_made(query,
+			      before && hotspot_piece_start(hotspot, start)
+				      ? start
+				      : query->addr,
+			      ret);
 	ret->confidence = CONFIDENCE_LIKELY;
 	return true;
 }
