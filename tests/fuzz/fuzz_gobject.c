@@ -16,6 +16,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gobject->quarks = IMAGE + 2048;
 	image_ask(&image, &runtime_gobject, gobject);
 	runtime_gobject.close(gobject);
-	image_close(&image);
 	return 0;
 }

@@ -58,6 +58,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	v8->type[2066] = strdup("JSFunction");
 	image_ask(&image, &runtime_v8, v8);
 	runtime_v8.close(v8);
-	image_close(&image);
 	return 0;
 }

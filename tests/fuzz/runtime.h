@@ -49,11 +49,19 @@ static inline int image_read(void *context, uint64_t addr, void *buffer,
 static inline void image_open(struct image *image, const uint8_t *data,
 			      size_t size)
 {
+	/* They are large: once is enough. */
 	static struct symbols *symbols;
+	static struct pages *pages;
+	static struct heap *heap;
 	struct input input = { data, size };
 
-	if (!symbols)
+	if (!symbols) {
 		expect(symbols_new(getpid(), &symbols) == 0);
+		pages = pages_new(NULL);
+		expect(pages);
+		heap = heap_new(pages);
+		expect(heap);
+	}
 	*image = (struct image){ .size = 0 };
 	input_take(&input, image->offset, sizeof(image->offset));
 	image->bytes = input.data;
@@ -71,17 +79,11 @@ static inline void image_open(struct image *image, const uint8_t *data,
 		.symbols = symbols,
 	};
 	image->view.world = &image->world;
-	image->view.pages = pages_new(&image->world.memory);
-	expect(image->view.pages);
-	image->view.heap = heap_new(image->view.pages);
-	expect(image->view.heap);
+	image->view.pages = pages;
+	image->view.heap = heap;
+	pages->memory = &image->world.memory;
+	pages_forget(pages);
 	heap_remap(image->view.heap, &image->maps, symbols);
-}
-
-static inline void image_close(struct image *image)
-{
-	heap_free(image->view.heap);
-	pages_free(image->view.pages);
 }
 
 static inline void image_resolve(struct image *image,

@@ -10,7 +10,8 @@ struct broom {
 	int (*words)(void *context, uint64_t addr, const uint64_t *word,
 		     size_t count);
 	void *context;
-	uint64_t *word; /* PIECE bytes */
+	uint64_t *word; /* of a piece */
+	uint64_t piece; /* bytes */
 };
 
 /* What cannot be read at once is read page by page, and skipped at last. */
@@ -40,7 +41,7 @@ static int sweep_range(struct broom *broom, uint64_t start, uint64_t end)
 	start = (start + 7) & ~UINT64_C(7);
 	end &= ~UINT64_C(7);
 	while (r == 0 && start < end) {
-		uint64_t stop = min_u64(start + PIECE, end);
+		uint64_t stop = min_u64(start + broom->piece, end);
 
 		r = sweep_piece(broom, start, stop);
 		start = stop;
@@ -53,12 +54,15 @@ int sweep(const struct view *view, uint64_t start, uint64_t end,
 		       size_t count),
 	  void *context)
 {
-	_cleanup_(freep) uint64_t *word = malloc(PIECE);
-	struct broom broom = { view, words, context, word };
+	uint64_t piece = page_up(min_u64(PIECE, end - start));
+	_cleanup_(freep) uint64_t *word = malloc(piece);
+	struct broom broom = { view, words, context, word, piece };
 	const struct maps *maps = view->world->maps;
 	const struct mapping *m = maps_above(maps, start);
 	int r = 0;
 
+	if (start >= end)
+		return 0;
 	if (!word)
 		return -ENOMEM;
 	for (; r == 0 && m && m < maps->mapping + maps->count; m++) {
