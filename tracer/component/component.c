@@ -9,15 +9,16 @@
  * In the order in which they are asked; of equals the first wins, and an exact
  * answer ends the search.  First those that know their objects by a word in
  * them, which is a read and a look into a table (some 0.2 us where they find
- * nothing); then what needs no runtime.
+ * nothing); C++ last of them, because it walks the heap for what it does not
+ * know; then what needs no runtime.
  */
 static const struct runtime *const runtimes[] = {
 	&runtime_hotspot, /* klass in an object's header */
 	&runtime_cpython, /* ob_type */
-	&runtime_cxx,	  /* vtable pointer */
 	&runtime_gobject, /* class of an instance */
 	&runtime_ruby,	  /* slot of a heap page */
 	&runtime_v8,	  /* map, by a tagged pointer */
+	&runtime_cxx,	  /* vtable pointer */
 	&runtime_global,  /* from here on of every process */
 	&runtime_heap,	  /* block of malloc */
 	&runtime_mapping, /* what the map says */
