@@ -52,7 +52,9 @@ LIBRARIES = [
     ("libunwind", r"libunwind", {"unwinder/cold.c"}),
     ("libelf", r"(libelf|gelf|nlist)\.h|elfutils/(?!libdw\.h)|libelf/",
      {"tracer/process/elf.c"}),
-    ("libdw", r"dwarf\.h|elfutils/libdw\.h", {"tracer/process/lines.c"}),
+    # One Dwarf of a file, begun by lines.c: lines of it, types and variables.
+    ("libdw", r"dwarf\.h|elfutils/libdw\.h",
+     {"tracer/process/lines.c", "tracer/process/types_private.h"}),
     ("liblzma", r"lzma\.h|lzma/", {"tracer/process/minidebug.c"}),
     ("libiberty", r"(.*/)?demangle\.h|libiberty",
      {"tracer/process/demangle.c"}),

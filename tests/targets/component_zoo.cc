@@ -205,7 +205,7 @@ static void names()
 	auto *error = new std::runtime_error("x");
 
 	say("object", "zoo::Cage<int>", &box->content, box, box, EXACT);
-	say("object", "zoo::Cage<std::pair<int, zoo::Lion*> >",
+	say("object", "zoo::Cage<std::pair<int, zoo::Lion*>>",
 	    &pair->content.second, nullptr, pair, LIKELY);
 	say("object", "(anonymous namespace)::Hidden", &hidden->age, hidden,
 	    hidden, EXACT);

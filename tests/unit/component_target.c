@@ -46,16 +46,19 @@ static int read_claims(FILE *file, struct claim *claim, int max)
 
 	while (fgets(line, sizeof(line), file)) {
 		struct claim *c = &claim[count];
+		int fields;
 
 		if (!strcmp(line, "end\n"))
 			return count;
 		if (count == max)
 			return -E2BIG;
-		if (sscanf(line,
-			   "%31[^\t]\t%255[^\t]\t%" SCNx64 "\t%" SCNx64
-			   "\t%" SCNx64 "\t%d",
-			   c->kind, c->name, &c->addr, &c->base, &c->start,
-			   &c->confidence) != 6)
+		c->member[0] = '\0';
+		fields = sscanf(line,
+				"%31[^\t]\t%255[^\t]\t%" SCNx64 "\t%" SCNx64
+				"\t%" SCNx64 "\t%d\t%127[^\n]",
+				c->kind, c->name, &c->addr, &c->base, &c->start,
+				&c->confidence, c->member);
+		if (fields < 6)
 			return -EBADMSG;
 		count++;
 	}

@@ -22,6 +22,7 @@ struct claim {
 	char kind[32], name[256];
 	uint64_t addr, base, start;
 	int confidence;
+	char member[128]; /* a seventh field, or "" */
 };
 
 /* Runs it until it has said all.  How many claims there are, or -errno. */

@@ -264,6 +264,22 @@ bool resolver_frames(struct resolver *resolver, const struct stack_query *query,
 	return false;
 }
 
+size_t resolver_member(struct resolver *resolver,
+		       const struct component *object, const char *path,
+		       struct extent *ret, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; !count && runtimes[i]; i++) {
+		const struct entry *entry = &resolver->registry.entry[i];
+
+		if (entry->open && runtimes[i]->member)
+			count = runtimes[i]->member(entry->state, object, path,
+						    ret, max);
+	}
+	return count;
+}
+
 const char *confidence_name(enum confidence confidence)
 {
 	static const char *const name[] = {

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "tracer/component/managed.h"
 #include "tracer/process/maps.h"
+#include "tracer/process/member.h"
 #include "tracer/process/symbols.h"
 
 enum confidence {
@@ -151,5 +152,14 @@ bool resolver_has_frames(struct resolver *resolver);
  */
 bool resolver_frames(struct resolver *resolver, const struct stack_query *query,
 		     struct managed *managed);
+
+/*
+ * The bytes of the member @path ("pos.x", "mane[2]") of an object that
+ * resolver_objects() gave: how many such members it has, at most @max of
+ * which are stored.  0: none, or nobody tells.
+ */
+size_t resolver_member(struct resolver *resolver,
+		       const struct component *object, const char *path,
+		       struct extent *ret, size_t max);
 
 const char *confidence_name(enum confidence confidence);

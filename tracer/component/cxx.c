@@ -12,7 +12,7 @@ enum {
 
 bool cxx_object_at(struct cxx *cxx, uint64_t addr, struct object *ret)
 {
-	const struct vtable *vtable;
+	struct vtable *vtable;
 
 	if (addr % 8 || !pages_words(cxx->view->pages, addr, &ret->pointer, 1))
 		return false;
@@ -88,14 +88,14 @@ static bool to_element(struct cxx *cxx, uint64_t addr, struct hit *hit)
 }
 
 /* std::make_shared() puts the object behind a count of its own class. */
-static void to_shared(struct cxx *cxx, uint64_t addr, struct hit *hit)
+static bool to_shared(struct cxx *cxx, uint64_t addr, struct hit *hit)
 {
 	static const struct {
 		const char *prefix;
 		uint64_t offset;
 	} count[] = {
 		{ "std::_Sp_counted_ptr_inplace<", 16 },
-		{ "std::__1::__shared_ptr_emplace<", 24 },
+		{ "std::__shared_ptr_emplace<", 24 },
 	};
 	const char *name = hit->object.vtable->name;
 	struct object inner;
@@ -105,17 +105,57 @@ static void to_shared(struct cxx *cxx, uint64_t addr, struct hit *hit)
 		if (!strncmp(name, count[i].prefix, strlen(count[i].prefix)))
 			start = hit->object.start + count[i].offset;
 	if (!start || addr < start || !cxx_starts_at(cxx, start, &inner))
-		return;
+		return false;
 	hit->size -= min_u64(hit->size, start - hit->object.start);
 	hit->object = inner;
+	return true;
+}
+
+/*
+ * The same where the class's size is known: then an object covers what it
+ * covers, and no more.  Behind it may lie what the program has put into the
+ * same block; and while a base is being made its vtable pointer is there.
+ */
+static bool to_sized(struct cxx *cxx, uint64_t addr, uint64_t size,
+		     struct hit *hit)
+{
+	uint64_t first = hit->object.start, pointer = hit->object.pointer;
+	struct object element;
+
+	if (addr - first >= size) {
+		if (cxx_starts_at(cxx, addr - (addr - first) % size,
+				  &element) &&
+		    element.pointer == pointer) {
+			hit->object = element;
+		} else {
+			if (hit->confidence > CONFIDENCE_LIKELY)
+				hit->confidence = CONFIDENCE_LIKELY;
+			return hit->size &&
+			       !(cxx_starts_at(cxx, first + size, &element) &&
+				 element.pointer == pointer);
+		}
+	}
+	hit->size = size;
+	if (hit->confidence == CONFIDENCE_LIKELY)
+		hit->confidence = CONFIDENCE_EXACT;
+	return true;
 }
 
 /* The vtable of hit->object may have moved in its table meanwhile. */
 static bool refine(struct cxx *cxx, uint64_t addr, struct hit *hit)
 {
-	if (!to_element(cxx, addr, hit))
+	struct type *type = cxx_type(cxx, hit->object.vtable);
+
+	if (type && type->size ? !to_sized(cxx, addr, type->size, hit)
+			       : !to_element(cxx, addr, hit))
 		return false;
-	to_shared(cxx, addr, hit);
+	if (!cxx_object_at(cxx, hit->object.start, &hit->object))
+		return false;
+	if (to_shared(cxx, addr, hit)) {
+		type = cxx_type(cxx, hit->object.vtable);
+		if (type && type->size)
+			hit->size = type->size;
+	}
 	return cxx_object_at(cxx, hit->object.start, &hit->object);
 }
 
@@ -209,6 +249,18 @@ static bool is_array(struct cxx *cxx, const struct room *room,
 	       cxx_starts_at(cxx, room->start + 16, ret);
 }
 
+/* With the size of its class an object is more than a guess. */
+static bool reaches(struct cxx *cxx, uint64_t addr, struct hit *hit)
+{
+	struct type *type = cxx_type(cxx, hit->object.vtable);
+
+	if (!type || !type->size)
+		return true;
+	hit->size = type->size;
+	hit->confidence = CONFIDENCE_LIKELY;
+	return addr - hit->object.start < type->size;
+}
+
 /* Last resort: a node of a list or map, an arena of some other allocator. */
 static bool by_scan(struct cxx *cxx, uint64_t addr, uint64_t start,
 		    struct hit *hit)
@@ -224,7 +276,8 @@ static bool by_scan(struct cxx *cxx, uint64_t addr, uint64_t start,
 	while (count--)
 		if (vtables_plausible(cxx->vtables, word[count]) &&
 		    cxx_object_at(cxx, from + count * 8, &hit->object) &&
-		    hit->object.start >= start && hit->object.start <= addr)
+		    hit->object.start >= start && hit->object.start <= addr &&
+		    reaches(cxx, addr, hit))
 			return true;
 	return false;
 }
@@ -264,8 +317,7 @@ static void resolve(void *state, const struct query *query,
 	    hit.confidence > CONFIDENCE_LIKELY)
 		hit.confidence = CONFIDENCE_LIKELY;
 	cxx_describe(&hit.object, hit.size, hit.confidence, ret);
-	if (query->addr - hit.object.start < 8)
-		snprintf(ret->member, sizeof(ret->member), "<vptr>");
+	cxx_member(search.cxx, &hit.object, query->addr, ret);
 }
 
 static void close_cxx(void *state)
@@ -340,4 +392,5 @@ const struct runtime runtime_cxx = {
 	.remap = remap,
 	.each = cxx_each,
 	.classes = cxx_classes,
+	.member = cxx_find_member,
 };

@@ -21,7 +21,7 @@ struct cxx {
 struct object {
 	uint64_t start;
 	uint64_t pointer;
-	const struct vtable *vtable; /* until the next look at a vtable */
+	struct vtable *vtable; /* until the next look at a vtable */
 };
 
 /* Is there an object, or a base of one, at @addr? */
@@ -46,6 +46,15 @@ bool cxx_block_at(struct cxx *cxx, uint64_t addr, struct chunk *ret);
 
 void cxx_describe(const struct object *object, uint64_t size,
 		  enum confidence confidence, struct component *ret);
+
+/* The class as DWARF tells it; NULL: nobody does. */
+struct type *cxx_type(struct cxx *cxx, struct vtable *vtable);
+
+/* The member that holds @addr, into ret->member. */
+void cxx_member(struct cxx *cxx, const struct object *object, uint64_t addr,
+		struct component *ret);
+size_t cxx_find_member(void *state, const struct component *object,
+		       const char *path, struct extent *ret, size_t max);
 
 int cxx_each(void *state, const struct scan *scan);
 int cxx_classes(void *state, int (*visit)(void *context, const char *name),

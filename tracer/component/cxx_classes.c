@@ -4,6 +4,7 @@
 
 #include "tracer/component/cxx.h"
 #include "tracer/process/demangle.h"
+#include "tracer/process/spelling.h"
 
 /* Of a module what is searched, if it has no constants with classes. */
 #define MAX_MODULE (UINT64_C(256) << 20)
@@ -47,15 +48,13 @@ static int gather_symbol(void *context, const struct symbol *symbol)
 {
 	static const char prefix[] = "vtable for ";
 	struct gather *gather = context;
-	char *text = demangle(symbol->name);
+	_cleanup_(freep) char *text = demangle(symbol->name);
+	char *plain;
 
-	if (!text || strncmp(text, prefix, sizeof(prefix) - 1) != 0) {
-		free(text);
+	if (!text || strncmp(text, prefix, sizeof(prefix) - 1) != 0)
 		return 0;
-	}
-	memmove(text, text + sizeof(prefix) - 1,
-		strlen(text) - sizeof(prefix) + 2);
-	return names_add(&gather->names, text);
+	plain = spelling_plain(text + sizeof(prefix) - 1);
+	return plain ? names_add(&gather->names, plain) : -ENOMEM;
 }
 
 /*

@@ -50,9 +50,13 @@ static int found(struct sweep *sweep, uint64_t addr, uint64_t pointer,
 	struct object object = { addr, pointer, vtable };
 	struct component component = { 0 };
 	enum confidence confidence;
+	struct type *type;
 	uint64_t size;
 
 	confidence = measure(sweep->cxx, addr, &size);
+	type = cxx_type(sweep->cxx, vtable);
+	if (type && type->size)
+		size = type->size;
 	cxx_describe(&object, size, confidence, &component);
 	return sweep->scan->visit(sweep->scan->context, &component);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "tracer/component/runtime.h"
-#include "tracer/process/demangle.h"
 
 enum {
 	/* glibc's struct pthread lies at fs_base, thread variables below it. */
@@ -31,30 +30,6 @@ static void answer(struct component *ret, const char *kind, const char *how,
 	ret->start = start;
 	ret->size = size;
 }
-
-/* A variable or function of a module. */
-static void resolve_global(void *state, const struct query *query,
-			   struct component *ret)
-{
-	const struct view *view = state;
-	_cleanup_(freep) char *text = NULL;
-	struct symbol symbol;
-
-	if (symbols_at(view->world->symbols, query->addr, &symbol) < 0)
-		return;
-	answer(ret, symbol.function ? "code" : "global", "symbol",
-	       symbol.size ? CONFIDENCE_EXACT : CONFIDENCE_LIKELY, symbol.addr,
-	       symbol.size);
-	text = demangle(symbol.name);
-	component_name(ret, text ? text : symbol.name);
-}
-
-const struct runtime runtime_global = {
-	.name = "global",
-	.open = open_plain,
-	.close = close_plain,
-	.resolve = resolve_global,
-};
 
 /* A block of malloc's. */
 static void resolve_heap(void *state, const struct query *query,

@@ -70,6 +70,10 @@ struct runtime {
 	 */
 	int (*frames)(void *state, const struct stack_query *query,
 		      struct managed *managed);
+
+	/* For resolver_member(); may be NULL. */
+	size_t (*member)(void *state, const struct component *object,
+			 const char *path, struct extent *ret, size_t max);
 };
 
 /* Is the address on the stack of the thread that asks? */

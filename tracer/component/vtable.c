@@ -3,6 +3,7 @@
 
 #include "tracer/component/vtable.h"
 #include "tracer/process/demangle.h"
+#include "tracer/process/spelling.h"
 
 enum {
 	FILTER = 65536, /* bits, one for each page number modulo this */
@@ -123,13 +124,13 @@ static char *class_of(const char *mangled)
 	if (!text)
 		return NULL;
 	if (!strncmp(text, plain, sizeof(plain) - 1))
-		return strdup(text + sizeof(plain) - 1);
+		return spelling_plain(text + sizeof(plain) - 1);
 	if (strncmp(text, construction, sizeof(construction) - 1) != 0)
 		return NULL;
 	in = strstr(text, "-in-");
 	if (in)
 		*in = '\0';
-	return strdup(text + sizeof(construction) - 1);
+	return spelling_plain(text + sizeof(construction) - 1);
 }
 
 static char *by_symbol(struct vtables *vtables, uint64_t pointer)
@@ -198,6 +199,7 @@ static bool is_meta(struct vtables *vtables, uint64_t pointer)
 char *vtables_type(struct vtables *vtables, uint64_t addr)
 {
 	char name[MAX_TYPE_NAME], *text = name;
+	_cleanup_(freep) char *class = NULL;
 	uint64_t info[2];
 
 	if (addr % 8 || !in_module(vtables, addr) ||
@@ -208,7 +210,8 @@ char *vtables_type(struct vtables *vtables, uint64_t addr)
 	/* The mark of a name that is compared by its address. */
 	if (*text == '*')
 		text++;
-	return demangle(text);
+	class = demangle(text);
+	return class ? spelling_plain(class) : NULL;
 }
 
 static void learn(struct vtables *vtables, struct vtable *vtable)

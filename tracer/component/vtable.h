@@ -21,6 +21,8 @@ struct vtable {
 	unsigned epoch;	 /* when it was looked at */
 	unsigned scan;	 /* of the scan that asked last: does it match? */
 	bool match;
+	bool typed;	   /* it was looked for a type */
+	struct type *type; /* of the class, or NULL */
 };
 
 struct vtables;

@@ -120,6 +120,7 @@ void images_free(struct images *images)
 		images->first = image->next;
 		closep(&image->fd);
 		elf_table_done(&image->table);
+		types_free(image->types);
 		lines_free(image->lines);
 		free(image->buckets);
 		free(image);
@@ -164,6 +165,16 @@ struct lines *image_lines(struct image *image)
 {
 	image_table(image);
 	return image->lines;
+}
+
+struct types *image_types(struct image *image)
+{
+	struct lines *lines = image->types ? NULL : image_lines(image);
+	struct Dwarf *dwarf = lines ? lines_dwarf(lines) : NULL;
+
+	if (dwarf)
+		image->types = types_new(dwarf);
+	return image->types;
 }
 
 const struct elf_table *image_table(struct image *image)

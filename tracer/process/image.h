@@ -14,6 +14,7 @@
 #include "tracer/process/elf.h"
 #include "tracer/process/lines.h"
 #include "tracer/process/maps.h"
+#include "tracer/process/types.h"
 
 struct image {
 	struct image *next;
@@ -29,6 +30,7 @@ struct image {
 	bool loaded;
 	struct elf_table table;
 	struct lines *lines; /* NULL: no debug information */
+	struct types *types; /* NULL: none, or not asked for */
 	uint32_t *buckets;   /* by name: 1 + index of an entry; 0 empty */
 	uint32_t mask;
 };
@@ -55,6 +57,9 @@ const struct elf_table *image_table(struct image *image);
 
 /* Its source lines, or NULL. */
 struct lines *image_lines(struct image *image);
+
+/* Its types and variables, or NULL. */
+struct types *image_types(struct image *image);
 
 /*
  * Index in the table of the next entry called @name, or -ENOENT.  Start with

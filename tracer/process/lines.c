@@ -42,6 +42,11 @@ static Dwarf *begin(struct lines *lines)
 	return lines->dwarf;
 }
 
+struct Dwarf *lines_dwarf(struct lines *lines)
+{
+	return begin(lines);
+}
+
 /* By the index, or, as some compilers write none, by looking at each. */
 static bool find_unit(Dwarf *dwarf, uint64_t addr, Dwarf_Die *ret)
 {

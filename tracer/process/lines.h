@@ -4,7 +4,7 @@
 /*
  * lines - the source of an address: file, line, and inlined functions
  *
- * The only file that knows libdw (DWARF 2 to 5).  Nothing is read before the
+ * By libdw (DWARF 2 to 5), as types.h.  Nothing is read before the
  * first question, and of the file only what that needs.
  */
 
@@ -18,6 +18,7 @@ struct line {
 };
 
 struct lines;
+struct Dwarf; /* libdw's */
 
 /* Takes @fd.  NULL: no memory. */
 struct lines *lines_open(int fd);
@@ -30,3 +31,6 @@ DEFINE_CLEANUP(lines)
  */
 size_t lines_at(struct lines *lines, uint64_t addr, struct line *ret,
 		size_t max);
+
+/* What types.h reads, too; NULL: there is none. */
+struct Dwarf *lines_dwarf(struct lines *lines);

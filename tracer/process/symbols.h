@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "tracer/process/lines.h"
 #include "tracer/process/maps.h"
+#include "tracer/process/types.h"
 
 struct module {
 	uint64_t start; /* lowest address of its PT_LOADs in the process */
@@ -73,6 +74,16 @@ int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret);
 /* The source of @addr, as lines_at() tells it. */
 size_t symbols_lines(struct symbols *symbols, uint64_t addr, struct line *ret,
 		     size_t max);
+
+/* The type of the variable that @symbol names; NULL: nobody tells. */
+struct type *symbols_type(struct symbols *symbols, const struct symbol *symbol);
+
+/*
+ * The class @name (spelling.h) as the module that has @addr defines it, or
+ * else the program; NULL: nobody tells.
+ */
+struct type *symbols_class(struct symbols *symbols, uint64_t addr,
+			   const char *name);
 
 /*
  * Symbols named @name (mangled, or demangled as people write it), in modules

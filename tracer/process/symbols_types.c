@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "tracer/process/modules.h"
+
+/* count.0 and main.count are C's, _ZZ C++'s. */
+static bool may_be_local(const char *name)
+{
+	return strchr(name, '.') || !strncmp(name, "_ZZ", 3);
+}
+
+struct type *symbols_type(struct symbols *symbols, const struct symbol *symbol)
+{
+	const struct module *module = symbol->module;
+	struct types *types = image_types(module_image(module));
+	struct variable variable;
+
+	if (!types || symbol->function ||
+	    !types_variable(types, symbol->addr - module->bias, false,
+			    may_be_local(symbol->name), &variable))
+		return NULL;
+	return variable.type;
+}
+
+struct type *symbols_class(struct symbols *symbols, uint64_t addr,
+			   const char *name)
+{
+	const struct module *const module[] = {
+		symbols_module(symbols, addr),
+		symbols->count ? symbols->modules[0] : NULL,
+	};
+	struct type *type = NULL;
+
+	for (size_t i = 0; !type && i < ARRAY_SIZE(module); i++) {
+		struct types *types =
+			module[i] ? image_types(module_image(module[i])) : NULL;
+
+		if (types && (!i || module[i] != module[0]))
+			type = types_class(types, name);
+	}
+	return type;
+}
