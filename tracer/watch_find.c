@@ -8,10 +8,11 @@
 
 #include "tracer/process/demangle.h"
 #include "tracer/watch_find.h"
+#include "tracer/watch_member.h"
 
 enum { SAME_NAME = 8, NEAR = 3 };
 
-static int want(struct finder *finder, uint64_t start, uint64_t end)
+int finder_want(struct finder *finder, uint64_t start, uint64_t end)
 {
 	finder->watch->found[finder->spec]++;
 	return ranges_add(&finder->watch->bytes, start, end, finder->spec);
@@ -95,16 +96,36 @@ static size_t prefer_program(const struct finder *finder, struct symbol *symbol,
 	return kept ? kept : count;
 }
 
-static int find_symbol(struct finder *finder, const struct spec *spec)
+/*
+ * The symbol of that name, or the one whose member it is.  How many there
+ * are; *member is what follows the name.
+ */
+static size_t look_up(const struct finder *finder, const struct spec *spec,
+		      struct symbol symbol[SAME_NAME], const char **member)
 {
 	const char *library = spec->library[0] ? spec->library : NULL;
-	struct symbol symbol[SAME_NAME];
-	size_t count = symbols_named(finder->process->symbols, library,
-				     spec->name, symbol, SAME_NAME);
+	struct symbols *symbols = finder->process->symbols;
+	char name[sizeof(spec->name)];
+	size_t count;
 
+	strcpy(name, spec->name);
+	do
+		count = symbols_named(symbols, library, name, symbol,
+				      SAME_NAME);
+	while (!count && member_cut(name));
+	*member = spec->name + strlen(name);
 	if (!library && count > 1)
 		count = prefer_program(finder, symbol,
 				       min_u64(count, SAME_NAME));
+	return count;
+}
+
+static int find_symbol(struct finder *finder, const struct spec *spec)
+{
+	struct symbol symbol[SAME_NAME];
+	const char *member;
+	size_t count = look_up(finder, spec, symbol, &member);
+
 	if (count > 1)
 		return ambiguous(finder, spec, symbol,
 				 min_u64(count, SAME_NAME));
@@ -118,8 +139,11 @@ static int find_symbol(struct finder *finder, const struct spec *spec)
 				 "'%s' is a function; only data can be "
 				 "watched",
 				 spec->name);
-	return want(finder, symbol[0].addr,
-		    symbol[0].addr + (symbol[0].size ? symbol[0].size : 8));
+	if (*member)
+		return member_of_symbol(finder, &symbol[0], member);
+	return finder_want(finder, symbol[0].addr,
+			   symbol[0].addr +
+				   (symbol[0].size ? symbol[0].size : 8));
 }
 
 static int find_range(struct finder *finder, const struct spec *spec)
@@ -137,7 +161,7 @@ static int find_range(struct finder *finder, const struct spec *spec)
 					 finder->process->pid);
 		at = m->end;
 	}
-	return want(finder, spec->start, spec->end);
+	return finder_want(finder, spec->start, spec->end);
 }
 
 static bool is_stack(const struct mapping *m)
@@ -154,8 +178,7 @@ static int true_prot(const struct finder *finder, const struct mapping *m)
 	return ours ? (int)ours->tag : m->prot;
 }
 
-/* Writable memory of this process alone, where objects can lie. */
-static bool holds_objects(const struct finder *finder, const struct mapping *m)
+bool finder_holds_objects(const struct finder *finder, const struct mapping *m)
 {
 	int prot = true_prot(finder, m);
 
@@ -188,7 +211,7 @@ static bool map_matches(const struct finder *finder, const struct spec *spec,
 		return fnmatch(spec->name, m->path, 0) == 0 &&
 		       true_prot(finder, m) != PROT_NONE &&
 		       !(m->prot & PROT_EXEC);
-	if (!holds_objects(finder, m))
+	if (!finder_holds_objects(finder, m))
 		return false;
 	switch (spec->map) {
 	case SPEC_MAP_HEAP:
@@ -233,7 +256,7 @@ static int find_map(struct finder *finder, const struct spec *spec)
 
 		if (!map_matches(finder, spec, m))
 			continue;
-		r = want(finder, m->start, wanted_end(finder, spec, m));
+		r = finder_want(finder, m->start, wanted_end(finder, spec, m));
 		if (r < 0)
 			return r;
 	}
@@ -249,61 +272,18 @@ int finder_default(struct finder *finder)
 		const struct mapping *m = &maps->mapping[i];
 		int r;
 
-		if (!holds_objects(finder, m))
+		if (!finder_holds_objects(finder, m))
 			continue;
-		r = want(finder, m->start, m->end);
+		r = finder_want(finder, m->start, m->end);
 		if (r < 0)
 			return r;
 	}
-	return 0;
-}
-
-/* RTTI carries no size: without one, the object may reach this far. */
-enum { OBJECT_REACH = 4096 };
-
-static int want_object(void *context, const struct component *object)
-{
-	struct finder *finder = context;
-	uint64_t size = object->size ? object->size : OBJECT_REACH;
-
-	return want(finder, object->start, object->start + size);
-}
-
-static int class_matches(void *context, const char *name)
-{
-	return fnmatch(context, name, 0) == 0;
-}
-
-static int find_class(struct finder *finder, const struct spec *spec)
-{
-	const struct maps *maps = finder->process->maps;
-
-	for (size_t i = 0; i < maps->count; i++) {
-		const struct mapping *m = &maps->mapping[i];
-		int r;
-
-		if (!holds_objects(finder, m))
-			continue;
-		r = resolver_objects(finder->resolver, m->start, m->end,
-				     spec->name, want_object, finder);
-		if (r < 0)
-			return r;
-	}
-	if (finder->watch->found[finder->spec] == 0 && finder->err &&
-	    !resolver_grows(finder->resolver) &&
-	    resolver_classes(finder->resolver, class_matches,
-			     (void *)spec->name) == 0)
-		return error_set(finder->err, -ENOENT,
-				 "no class matches '%s' in the program or its "
-				 "libraries; a class needs a virtual function "
-				 "to be found",
-				 spec->name);
 	return 0;
 }
 
 int finder_spec(struct finder *finder, size_t i)
 {
-	const struct spec *spec = &finder->watch->spec[i];
+	struct spec *spec = &finder->watch->spec[i];
 
 	finder->spec = i;
 	finder->watch->found[i] = 0;
@@ -313,7 +293,7 @@ int finder_spec(struct finder *finder, size_t i)
 	case SPEC_RANGE:
 		return find_range(finder, spec);
 	case SPEC_CLASS:
-		return find_class(finder, spec);
+		return finder_class(finder, spec);
 	case SPEC_MAP:
 	default:
 		return find_map(finder, spec);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/guard/spec.h"
+#include "tracer/process/spelling.h"
 
 /* Longer texts are not repeated in full in a sentence. */
 enum { TEXT_SHOWN = 80 };
@@ -198,6 +199,8 @@ static int range_parse(struct spec *spec, struct error *err)
 
 static int class_parse(struct spec *spec, const char *glob, struct error *err)
 {
+	_cleanup_(freep) char *plain = NULL;
+
 	spec->kind = SPEC_CLASS;
 	if (!*glob)
 		return error_set(err, -EINVAL,
@@ -205,7 +208,12 @@ static int class_parse(struct spec *spec, const char *glob, struct error *err)
 				       "class:'shop::*', or class:'*' for "
 				       "every object",
 				 WATCH_ARG(spec->text));
-	return spec_name(spec, glob, err);
+	if (!strchr(glob, '<'))
+		return spec_name(spec, glob, err);
+	plain = spelling_plain(glob);
+	if (!plain)
+		return error_set(err, -ENOMEM, "out of memory");
+	return spec_name(spec, plain, err);
 }
 
 static const struct {
@@ -300,16 +308,6 @@ static int library_parse(struct spec *spec, size_t length, struct error *err)
 	return 0;
 }
 
-/* counter[3]: not in this version.  (v<char[3]> does not end in it.) */
-static bool is_element(const char *name)
-{
-	const char *open = strrchr(name, '[');
-	size_t digits = open ? strspn(open + 1, "0123456789") : 0;
-
-	return open && open != name && digits > 0 &&
-	       strcmp(open + 1 + digits, "]") == 0;
-}
-
 /*
  * A dot stays in the name: foo.0 and foo.lto_priv.0 are GCC's, main.counter
  * is Go's.  Only the symbol table knows whether it is a member instead.
@@ -338,12 +336,6 @@ static int symbol_parse(struct spec *spec, struct error *err)
 				 WATCH "this is a path, not a symbol; the "
 				       "mappings of a file are map:%.*s",
 				 WATCH_ARG(spec->text), WATCH_ARG(name));
-	if (is_element(name))
-		return error_set(err, -EINVAL,
-				 WATCH "a single element cannot be watched by "
-				       "name in this version; watch the whole "
-				       "symbol, or its bytes as 0xADDR+LEN",
-				 WATCH_ARG(spec->text));
 	return spec_name(spec, name, err);
 }
 

@@ -5,10 +5,13 @@
  * spec - the text behind -w, taken apart
  *
  *	SYMBOL  LIB:SYMBOL  0xADDR+LEN  0xADDR..0xADDR  class:GLOB
+ *	SYMBOL.member[3]  class:GLOB.member
  *	map:heap|data|bss|stack|anon|PATHGLOB
  *
  * Pure: says what was asked for, not whether it exists.  "::" never separates
  * LIB from SYMBOL.
+ * Where a member begins only symbols and classes tell, so that it stays in the
+ * name until somebody knows them.
  */
 
 #include "base/error.h"
@@ -34,6 +37,7 @@ struct spec {
 	const char *text;    /* as given; the caller's */
 	char library[256];   /* SPEC_SYMBOL: empty if none */
 	char name[1024];     /* symbol, class glob or path glob */
+	char member[256];    /* SPEC_CLASS, once it is known; else empty */
 	uint64_t start, end; /* SPEC_RANGE, end excluded */
 	enum spec_map map;
 };

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "tracer/watch_find.h"
+#include "tracer/watch_member.h"
+
+/* RTTI carries no size: without one, the object may reach this far. */
+enum { OBJECT_REACH = 4096 };
+
+static int want_object(void *context, const struct component *object)
+{
+	struct finder *finder = context;
+	const char *member = finder->watch->spec[finder->spec].member;
+	uint64_t size = object->size ? object->size : OBJECT_REACH;
+	int r;
+
+	if (!*member)
+		return finder_want(finder, object->start, object->start + size);
+	r = member_of_object(finder, object, member);
+	finder->without += r == 0;
+	return r < 0 ? r : 0;
+}
+
+static int class_matches(void *context, const char *name)
+{
+	return fnmatch(context, name, 0) == 0;
+}
+
+static bool is_class(struct finder *finder, const char *glob)
+{
+	return resolver_classes(finder->resolver, class_matches,
+				(void *)glob) != 0;
+}
+
+/* A name with a dot that no class has may be a class and its member. */
+static bool split_member(struct finder *finder, struct spec *spec)
+{
+	char name[sizeof(spec->name)];
+
+	if (spec->member[0] || !strchr(spec->name, '.') ||
+	    is_class(finder, spec->name))
+		return false;
+	strcpy(name, spec->name);
+	for (char *dot; (dot = strrchr(name, '.')) && dot > name;) {
+		*dot = '\0';
+		if (!is_class(finder, name))
+			continue;
+		snprintf(spec->member, sizeof(spec->member), "%s",
+			 spec->name + (dot + 1 - name));
+		strcpy(spec->name, name);
+		return true;
+	}
+	return false;
+}
+
+static void join_member(struct spec *spec)
+{
+	size_t used = strlen(spec->name);
+
+	snprintf(spec->name + used, sizeof(spec->name) - used, ".%s",
+		 spec->member);
+	spec->member[0] = '\0';
+}
+
+static int find_objects(struct finder *finder, const struct spec *spec)
+{
+	const struct maps *maps = finder->process->maps;
+
+	finder->without = 0;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->mapping[i];
+		int r;
+
+		if (!finder_holds_objects(finder, m))
+			continue;
+		r = resolver_objects(finder->resolver, m->start, m->end,
+				     spec->name, want_object, finder);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int finder_class(struct finder *finder, struct spec *spec)
+{
+	size_t *found = &finder->watch->found[finder->spec];
+	int r = find_objects(finder, spec);
+
+	if (r == 0 && !*found && split_member(finder, spec)) {
+		r = find_objects(finder, spec);
+		/* It may be a class yet that has a dot. */
+		if (r == 0 && !*found && resolver_grows(finder->resolver))
+			join_member(spec);
+	}
+	if (r < 0 || *found || !finder->err || resolver_grows(finder->resolver))
+		return r;
+	if (finder->without)
+		return error_set(finder->err, -ENOENT,
+				 "'%s' has no member '%s' that debug "
+				 "information tells of",
+				 spec->name, spec->member);
+	if (!is_class(finder, spec->name))
+		return error_set(finder->err, -ENOENT,
+				 "no class matches '%s' in the program or its "
+				 "libraries; a class needs a virtual function "
+				 "to be found",
+				 spec->name);
+	return 0;
+}
