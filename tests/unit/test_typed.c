@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Usage: test_typed TARGET...: builds of tests/targets/typed.cc with debug
- * information.
+ * Usage: test_typed TARGET...: builds of tests/targets/typed.cc and tls.cc
+ * with debug information.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +48,12 @@ static int tear_down(void **state)
 
 static struct query query_of(const struct claim *claim)
 {
+	if (!strcmp(claim->kind, "tls"))
+		return (struct query){
+			.addr = claim->addr,
+			.size = 4,
+			.fs_base = claim->base,
+		};
 	return (struct query){
 		.addr = claim->addr,
 		.size = 1,
@@ -92,6 +98,30 @@ static void test_claims(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* Of another thread, which was seen before. */
+static void test_other_thread(void **state)
+{
+	struct scene *scene = *state;
+	const struct claim *last = &scene->claim[scene->claims - 1];
+	struct query query = query_of(&scene->claim[0]);
+	struct component got;
+
+	if (strcmp(last->kind, "tls") != 0)
+		return;
+	resolver_resolve(scene->resolver, &query, &got);
+	query.fs_base = last->base;
+	resolver_resolve(scene->resolver, &query, &got);
+	assert_string_equal(got.kind, "tls");
+	assert_string_equal(got.name, scene->claim[0].name);
+	assert_int_equal(got.confidence, CONFIDENCE_LIKELY);
+	/* One that nobody has seen */
+	resolver_free(scene->resolver);
+	assert_int_equal(resolver_new(&scene->target.world, &scene->resolver),
+			 0);
+	resolver_resolve(scene->resolver, &query, &got);
+	assert_string_not_equal(got.name, scene->claim[0].name);
+}
+
 int main(int argc, char **argv)
 {
 	int failed = 0;
@@ -100,6 +130,8 @@ int main(int argc, char **argv)
 		const struct CMUnitTest tests[] = {
 			cmocka_unit_test_prestate_setup_teardown(
 				test_claims, set_up, tear_down, argv[i]),
+			cmocka_unit_test_prestate_setup_teardown(
+				test_other_thread, set_up, tear_down, argv[i]),
 		};
 
 		print_message("%s\n", argv[i]);

@@ -20,6 +20,7 @@ static const struct runtime *const runtimes[] = {
 	&runtime_v8,	  /* map, by a tagged pointer */
 	&runtime_cxx,	  /* vtable pointer */
 	&runtime_global,  /* from here on of every process */
+	&runtime_tls,	  /* of a thread */
 	&runtime_heap,	  /* block of malloc */
 	&runtime_mapping, /* what the map says */
 	NULL,

@@ -107,6 +107,10 @@ static int add_segment(Elf *elf, const GElf_Phdr *phdr,
 		layout->relro_start = phdr->p_vaddr;
 		layout->relro_end = phdr->p_vaddr + phdr->p_memsz;
 		break;
+	case PT_TLS:
+		layout->tls_size = min_u64(phdr->p_memsz, MAX_ADDRESS);
+		layout->tls_align = min_u64(phdr->p_align, MAX_ADDRESS);
+		break;
 	case PT_NOTE:
 		if (!layout->build_id_size)
 			read_build_id(elf, phdr, layout);
@@ -203,20 +207,29 @@ static int own_strings(struct elf_table *table, const Elf_Data *data,
 	return 0;
 }
 
-static int add_entry(struct elf_table *table, const struct elf_entry *entry)
+static int append(struct elf_entry **array, size_t *count, size_t *capacity,
+		  const struct elf_entry *entry)
 {
-	if (table->count == table->capacity) {
-		size_t n = table->capacity ? 2 * table->capacity : 1024;
+	if (*count == *capacity) {
+		size_t n = *capacity ? 2 * *capacity : 64;
 		struct elf_entry *bigger =
-			reallocarray(table->entry, n, sizeof(*bigger));
+			reallocarray(*array, n, sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
-		table->entry = bigger;
-		table->capacity = n;
+		*array = bigger;
+		*capacity = n;
 	}
-	table->entry[table->count++] = *entry;
+	(*array)[(*count)++] = *entry;
 	return 0;
+}
+
+static int add_entry(struct elf_table *table, const struct elf_entry *entry)
+{
+	if (entry->thread)
+		return append(&table->thread, &table->threads,
+			      &table->thread_capacity, entry);
+	return append(&table->entry, &table->count, &table->capacity, entry);
 }
 
 /* false: not a thing in memory, as a file's name or an undefined symbol. */
@@ -226,7 +239,7 @@ static bool to_entry(const GElf_Sym *sym, const struct section *section,
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 
 	if (type != STT_NOTYPE && type != STT_OBJECT && type != STT_FUNC &&
-	    type != STT_GNU_IFUNC)
+	    type != STT_GNU_IFUNC && type != STT_TLS)
 		return false;
 	if (!section->alloc || sym->st_value >= MAX_ADDRESS)
 		return false;
@@ -238,6 +251,7 @@ static bool to_entry(const GElf_Sym *sym, const struct section *section,
 			    (type == STT_NOTYPE && section->exec),
 		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
 		.typed = type != STT_NOTYPE,
+		.thread = type == STT_TLS,
 	};
 	return true;
 }

@@ -24,6 +24,7 @@ struct elf_layout {
 	uint64_t text_start, text_end;
 	uint64_t relro_start, relro_end;
 	uint64_t eh_frame_hdr, eh_frame_hdr_size;
+	uint64_t tls_size, tls_align; /* of a thread's block; 0: none */
 	uint8_t build_id[ELF_BUILD_ID];
 	unsigned build_id_size;
 };
@@ -44,12 +45,15 @@ struct elf_entry {
 	uint64_t limit; /* end of the section */
 	uint64_t reach; /* highest end of this entry and those before */
 	bool function, global, typed;
+	bool thread; /* addr is an offset in each thread's block */
 };
 
 struct elf_table {
 	struct elf_entry *entry; /* by address, of aliases the best first */
 	size_t count;
 	size_t capacity;
+	struct elf_entry *thread; /* thread-local ones, likewise */
+	size_t threads, thread_capacity;
 	char **strings;
 	size_t nstrings;
 	bool symtab; /* a .symtab was seen, not only a .dynsym */

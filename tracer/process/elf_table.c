@@ -30,25 +30,30 @@ static bool same(const struct elf_entry *a, const struct elf_entry *b)
 	return a->addr == b->addr && !strcmp(a->name, b->name);
 }
 
-void elf_table_sort(struct elf_table *table)
+/* How many are left. */
+static size_t sort(struct elf_entry *entry, size_t count)
 {
 	uint64_t reach = 0;
 	size_t n = 0;
 
-	if (!table->count)
-		return;
-	qsort(table->entry, table->count, sizeof(*table->entry), compare);
-	for (size_t i = 0; i < table->count; i++) {
-		struct elf_entry *entry = &table->entry[i];
-
+	if (!count)
+		return 0;
+	qsort(entry, count, sizeof(*entry), compare);
+	for (size_t i = 0; i < count; i++) {
 		/* .dynsym repeats .symtab */
-		if (n && same(&table->entry[n - 1], entry))
+		if (n && same(&entry[n - 1], &entry[i]))
 			continue;
-		reach = max_u64(reach, entry->addr + entry->size);
-		table->entry[n] = *entry;
-		table->entry[n++].reach = reach;
+		reach = max_u64(reach, entry[i].addr + entry[i].size);
+		entry[n] = entry[i];
+		entry[n++].reach = reach;
 	}
-	table->count = n;
+	return n;
+}
+
+void elf_table_sort(struct elf_table *table)
+{
+	table->count = sort(table->entry, table->count);
+	table->threads = sort(table->thread, table->threads);
 }
 
 void elf_table_done(struct elf_table *table)
@@ -57,6 +62,7 @@ void elf_table_done(struct elf_table *table)
 		free(table->strings[i]);
 	free(table->strings);
 	free(table->entry);
+	free(table->thread);
 	*table = (struct elf_table){ 0 };
 }
 

@@ -71,6 +71,19 @@ const struct module *symbols_module(const struct symbols *symbols,
  */
 int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret);
 
+/*
+ * The thread-local variable at @offset of each thread's block of @module, its
+ * addr an offset likewise.  0 or -ENOENT.
+ */
+int symbols_thread(const struct module *module, uint64_t offset,
+		   struct symbol *ret);
+
+/* The size of that block, and its alignment; 0: there is none. */
+uint64_t symbols_thread_size(const struct module *module, uint64_t *align);
+
+/* The type of what symbols_thread() gave, or NULL. */
+struct type *symbols_thread_type(const struct symbol *symbol);
+
 /* The source of @addr, as lines_at() tells it. */
 size_t symbols_lines(struct symbols *symbols, uint64_t addr, struct line *ret,
 		     size_t max);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <string.h>
 
 #include "tracer/process/modules.h"
@@ -39,4 +40,41 @@ struct type *symbols_class(struct symbols *symbols, uint64_t addr,
 			type = types_class(types, name);
 	}
 	return type;
+}
+
+int symbols_thread(const struct module *module, uint64_t offset,
+		   struct symbol *ret)
+{
+	const struct elf_table *table = image_table(module_image(module));
+
+	/* There are few. */
+	for (size_t i = 0; i < table->threads; i++) {
+		const struct elf_entry *entry = &table->thread[i];
+
+		if (offset < entry->addr || offset - entry->addr >= entry->size)
+			continue;
+		*ret = (struct symbol){ entry->name, entry->addr, entry->size,
+					false, module };
+		return 0;
+	}
+	return -ENOENT;
+}
+
+uint64_t symbols_thread_size(const struct module *module, uint64_t *align)
+{
+	const struct elf_layout *layout = &module_image(module)->layout;
+
+	*align = layout->tls_align ? layout->tls_align : 1;
+	return layout->tls_size;
+}
+
+struct type *symbols_thread_type(const struct symbol *symbol)
+{
+	struct types *types = image_types(module_image(symbol->module));
+	struct variable variable;
+
+	if (!types || !types_variable(types, symbol->addr, true,
+				      may_be_local(symbol->name), &variable))
+		return NULL;
+	return variable.type;
 }
