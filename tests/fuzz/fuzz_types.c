@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (!type)
 			continue;
-		again = types_name(types, type);
+		again = type_qualified(type);
 		check_type(type, 0);
 		type_argument(type, 0);
 	}

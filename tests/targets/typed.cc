@@ -349,6 +349,50 @@ static void many()
 	    EXACT, "age");
 }
 
+struct Book {
+	std::vector<shop::Order> orders;
+	std::unique_ptr<Limit> single;
+	std::string title;
+	Limit *plain;
+	long *numbers;
+} book;
+
+class Shelf : public zoo::Animal
+{
+      public:
+	std::vector<shop::Order> orders;
+};
+
+/* Blocks that variables and known objects lead to */
+static void owned()
+{
+	auto *shelf = new Shelf;
+
+	book.orders.resize(9);
+	book.single.reset(new Limit);
+	book.title = "longer than what fits into the string itself";
+	book.plain = new Limit[7];
+	book.numbers = new long[50];
+	shelf->orders.resize(5);
+	say("object", "shop::Order[]", &book.orders[3].price, nullptr,
+	    &book.orders[0], LIKELY, "[3].price");
+	say("object", "Limit", &book.single->max, nullptr, book.single.get(),
+	    LIKELY, "max");
+	/* Clang leaves the string's members to the library's maker. */
+#if !defined(__clang__) || defined(__OPTIMIZE__)
+	say("object", "char[]", &book.title[7], nullptr, &book.title[0],
+	    LIKELY, "[7]");
+#endif
+	say("object", "Limit[]", &book.plain[6].min, nullptr, book.plain,
+	    LIKELY, "[6].min");
+	say("object", "long[]", &book.numbers[49], nullptr, book.numbers,
+	    LIKELY, "[49]");
+	say("owned", "shop::Order[]", &shelf->orders[4].id, shelf,
+	    &shelf->orders[0], LIKELY, "[4].id");
+	say("block", "heap block", new long[5] + 2, nullptr, nullptr, LIKELY,
+	    "");
+}
+
 int main()
 {
 	char byte;
@@ -358,6 +402,7 @@ int main()
 	nested();
 	names();
 	many();
+	owned();
 	puts("end");
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)

@@ -48,12 +48,23 @@ static int tear_down(void **state)
 
 static struct query query_of(const struct claim *claim)
 {
+	static uint64_t registers[16];
+
 	if (!strcmp(claim->kind, "tls"))
 		return (struct query){
 			.addr = claim->addr,
 			.size = 4,
 			.fs_base = claim->base,
 		};
+	/* Its owner is in some register. */
+	if (!strcmp(claim->kind, "owned")) {
+		registers[3] = claim->base;
+		return (struct query){
+			.addr = claim->addr,
+			.size = 1,
+			.registers = registers,
+		};
+	}
 	return (struct query){
 		.addr = claim->addr,
 		.size = 1,
@@ -64,10 +75,12 @@ static struct query query_of(const struct claim *claim)
 
 static bool is_expected(const struct claim *claim, const struct component *got)
 {
-	return !strcmp(got->kind, claim->kind) &&
-	       !strcmp(got->name, claim->name) &&
+	const char *kind =
+		!strcmp(claim->kind, "owned") ? "object" : claim->kind;
+
+	return !strcmp(got->kind, kind) && !strcmp(got->name, claim->name) &&
 	       !strcmp(got->member, claim->member) &&
-	       got->start == claim->start &&
+	       (!claim->start || got->start == claim->start) &&
 	       (int)got->confidence >= claim->confidence &&
 	       got->size > claim->addr - got->start;
 }

@@ -72,6 +72,15 @@ const struct module *symbols_module(const struct symbols *symbols,
 int symbols_at(struct symbols *symbols, uint64_t addr, struct symbol *ret);
 
 /*
+ * All variables that the program's debug information tells of, their
+ * addresses those in the process, until @visit != 0.
+ */
+int symbols_variables(struct symbols *symbols,
+		      int (*visit)(void *context,
+				   const struct variable *variable),
+		      void *context);
+
+/*
  * The thread-local variable at @offset of each thread's block of @module, its
  * addr an offset likewise.  0 or -ENOENT.
  */

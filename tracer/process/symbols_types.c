@@ -78,3 +78,33 @@ struct type *symbols_thread_type(const struct symbol *symbol)
 		return NULL;
 	return variable.type;
 }
+
+struct shifted {
+	uint64_t bias;
+	int (*visit)(void *context, const struct variable *variable);
+	void *context;
+};
+
+static int visit_shifted(void *context, const struct variable *variable)
+{
+	const struct shifted *shifted = context;
+	struct variable moved = { variable->addr + shifted->bias,
+				  variable->type };
+
+	return shifted->visit(shifted->context, &moved);
+}
+
+int symbols_variables(struct symbols *symbols,
+		      int (*visit)(void *context,
+				   const struct variable *variable),
+		      void *context)
+{
+	const struct module *program =
+		symbols->count ? symbols->modules[0] : NULL;
+	struct types *types =
+		program ? image_types(module_image(program)) : NULL;
+	struct shifted shifted = { program ? program->bias : 0, visit,
+				   context };
+
+	return types ? types_variables(types, visit_shifted, &shifted) : 0;
+}

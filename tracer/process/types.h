@@ -73,7 +73,7 @@ struct type *type_target(struct type *type);
 struct type *type_argument(struct type *type, unsigned number);
 
 /*
- * The class whose name is @name as name_plain() gives it; NULL if there is
+ * The class whose name is @name (spelling.h); NULL if there is
  * none, or several that differ.
  */
 struct type *types_class(struct types *types, const char *name);
@@ -91,5 +91,11 @@ struct variable {
 bool types_variable(struct types *types, uint64_t addr, bool thread, bool local,
 		    struct variable *ret);
 
-/* The qualified name as name_plain() gives it, as a new string, or NULL. */
-char *types_name(struct types *types, struct type *type);
+/* All of them, of the file's own storage, until @visit != 0. */
+int types_variables(struct types *types,
+		    int (*visit)(void *context,
+				 const struct variable *variable),
+		    void *context);
+
+/* The qualified name (spelling.h) as a new string, or NULL. */
+char *type_qualified(struct type *type);

@@ -205,8 +205,8 @@ static const char *name_of(const struct index *index, Dwarf_Die *die, int *kind)
 	}
 }
 
-static void visit(struct index *index, Dwarf_Die *die, struct node *parent,
-		  int depth)
+static void look_into(struct index *index, Dwarf_Die *die, struct node *parent,
+		      int depth)
 {
 	Dwarf_Die child;
 	bool more = depth < MAX_DEPTH && die_child(die, &child);
@@ -222,7 +222,7 @@ static void visit(struct index *index, Dwarf_Die *die, struct node *parent,
 			add_place(index, &child);
 			continue;
 		case DW_TAG_lexical_block:
-			visit(index, &child, parent, depth + 1);
+			look_into(index, &child, parent, depth + 1);
 			continue;
 		default:
 			break;
@@ -234,7 +234,7 @@ static void visit(struct index *index, Dwarf_Die *die, struct node *parent,
 		if (!node)
 			node = intern(index, parent, name, kind);
 		if (node && (kind != CLASS || define(index, node, &child)))
-			visit(index, &child, node, depth + 1);
+			look_into(index, &child, node, depth + 1);
 	}
 }
 
@@ -263,7 +263,7 @@ struct index *index_of(struct types *types, bool functions)
 	index->left = MAX_DIES;
 	while (dwarf_get_units(types->dwarf, unit, &unit, NULL, NULL, &die,
 			       NULL) == 0)
-		visit(index, &die, NULL, 0);
+		look_into(index, &die, NULL, 0);
 	if (index->places)
 		qsort(index->place, index->places, sizeof(*index->place),
 		      compare);
@@ -305,4 +305,25 @@ bool types_variable(struct types *types, uint64_t addr, bool thread, bool local,
 
 	return find_variable(types, &key, false, ret) ||
 	       (local && find_variable(types, &key, true, ret));
+}
+
+int types_variables(struct types *types,
+		    int (*visit)(void *context,
+				 const struct variable *variable),
+		    void *context)
+{
+	struct index *index = index_of(types, false);
+	int r = 0;
+
+	for (size_t i = 0; index && r == 0 && i < index->places; i++) {
+		struct place *place = &index->place[i];
+		struct variable variable = { .addr = place->addr };
+
+		if (place->thread)
+			break;
+		variable.type = types_type_of(types, &place->die);
+		if (variable.type)
+			r = visit(context, &variable);
+	}
+	return r;
 }

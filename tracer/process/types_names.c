@@ -185,15 +185,20 @@ struct type *types_class(struct types *types, const char *name)
 	return type;
 }
 
-char *types_name(struct types *types, struct type *type)
+char *type_qualified(struct type *type)
 {
 	struct entry *entry = (struct entry *)type;
+	Dwarf_Die die = entry->die, first, *scope = NULL;
+	Dwarf_Attribute attribute;
 	char text[MAX_NAME_SIZE];
-	Dwarf_Die *scope = NULL;
 	size_t used = 0;
 	int count;
 
-	count = type->name ? dwarf_getscopes_die(&entry->die, &scope) : 0;
+	/* Where it was declared, if that is elsewhere */
+	if (dwarf_attr(&die, DW_AT_specification, &attribute) &&
+	    dwarf_formref_die(&attribute, &first))
+		die = first;
+	count = type->name ? dwarf_getscopes_die(&die, &scope) : 0;
 	text[0] = '\0';
 	for (int i = count; i-- > 0;) {
 		const char *name;
