@@ -17,7 +17,7 @@ from harness import CLSATTACH, Case, run, running, text
 from truth import Truth
 
 BRIEF = bool(os.environ.get("CLS_BRIEF"))
-ACCESSES = int(os.environ.get("CLS_ACCESSES", "3000" if BRIEF else "12000"))
+ACCESSES = int(os.environ.get("CLS_ACCESSES", "3000" if BRIEF else "6000"))
 ROUNDS = ACCESSES // 100 + 100
 SCRIPTS = harness.TARGETS
 KNOWN = {(3, minor) for minor in range(9, 14)}
