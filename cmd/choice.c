@@ -338,7 +338,7 @@ const struct choice choices[] = {
 	  "as --first, again HZ times a second (default otherwise)",
 	  set_sample },
 	{ "stacks", 'k', optional_argument, BOTH, "[=KIND]",
-	  "call stack of each access: inline (default), id or none",
+	  "call stacks: inline, id (default in a file) or none",
 	  set_stacks },
 	{ "depth", 0, required_argument, BOTH, " N",
 	  "frames of a stack at most (default 64)", set_depth },
