@@ -9,8 +9,8 @@
 static const char *const fact_name[V8_FACTS] = {
 	[V8_TAG] = "HeapObjectTag",
 	[V8_MAP_SIZE] = "class_Map__instance_size_in_words__char",
-	[V8_MAP_INOBJECT] = "class_Map__inobject_properties_start_or_"
-			    "constructor_function_index__char",
+	[V8_MAP_INOBJECT] = ("class_Map__inobject_properties_start_or_"
+			     "constructor_function_index__char"),
 	[V8_MAP_TYPE] = "class_Map__instance_type__uint16_t",
 	[V8_MAP_BITS] = "class_Map__bit_field3__int",
 	[V8_MAP_PROTOTYPE] = "class_Map__prototype__HeapObject",
