@@ -56,12 +56,18 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
+/* Of addresses the highest bit is the kernel's. */
+static uint64_t frame_key(const struct frame *frame)
+{
+	return frame->ip | (uint64_t)frame->guessed << 63;
+}
+
 static uint64_t hash_of(const struct chain *chain)
 {
 	uint64_t hash = chain->count;
 
 	for (size_t i = 0; i < chain->count; i++)
-		hash = mix(hash, chain->frames[i].ip);
+		hash = mix(hash, frame_key(&chain->frames[i]));
 	for (size_t i = 0; i < chain->nmanaged; i++)
 		hash = mix(hash, chain->managed->frame[i].id);
 	return hash;
@@ -70,7 +76,7 @@ static uint64_t hash_of(const struct chain *chain)
 static void fill_key(uint64_t *key, const struct chain *chain)
 {
 	for (size_t i = 0; i < chain->count; i++)
-		*key++ = chain->frames[i].ip;
+		*key++ = frame_key(&chain->frames[i]);
 	for (size_t i = 0; i < chain->nmanaged; i++) {
 		const struct managed_frame *m = &chain->managed->frame[i];
 
@@ -88,7 +94,7 @@ static bool is_same(const struct stack_text *text, const struct chain *chain)
 	    text->end != chain->end)
 		return false;
 	for (size_t i = 0; i < chain->count; i++)
-		if (*key++ != chain->frames[i].ip)
+		if (*key++ != frame_key(&chain->frames[i]))
 			return false;
 	for (size_t i = 0; i < chain->nmanaged; i++, key += KEY_MANAGED) {
 		const struct managed_frame *m = &chain->managed->frame[i];
@@ -136,6 +142,8 @@ static size_t add_native(struct session *session, const struct chain *chain,
 	size_t n = frame_names(session, chain->frames[i].ip, i == 0, ret, max);
 	struct event_frame outer;
 
+	if (n)
+		ret[n - 1].guessed = chain->frames[i].guessed;
 	if (!n || *next >= chain->nmanaged)
 		return n;
 	outer = ret[--n];

@@ -60,7 +60,7 @@ void linear_steps(struct walk *walk)
 		    !lies_in(next, at, size))
 			break;
 		rule = next;
-		frames[count++] = (struct frame){ here.ip, cfa };
+		frames[count++] = (struct frame){ .ip = here.ip, .cfa = cfa };
 		here.ip = word_at(bytes + at, rule->ip_slot);
 		for (unsigned left = rule->restored & wanted; left;
 		     left &= left - 1) {

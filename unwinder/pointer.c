@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include <string.h>
+
 #include "unwinder/pointer.h"
+
+enum { LEAF_MAX = 4096 }; /* bytes of code */
 
 /* No sane frame is larger; a farther rbp is some other value. */
 #define FRAME_MAX (UINT64_C(1) << 20)
@@ -38,6 +42,31 @@ static bool follows_call(struct image *image, uint64_t ip)
 			return true;
 	}
 	return false;
+}
+
+/* What rbp leads to would be the caller's caller. */
+int pointer_leaf_caller(struct image *image, const struct cold_frame *frame,
+			struct cold_frame *ret)
+{
+	uint8_t call[5]; /* e8, and how far it goes */
+	uint64_t ip;
+	int32_t distance;
+
+	if (frame->sp % 8 == 0 &&
+	    image_read(image, frame->sp, &ip, sizeof(ip)) == 0 &&
+	    image_read(image, ip - sizeof(call), call, sizeof(call)) == 0 &&
+	    call[0] == 0xe8) {
+		memcpy(&distance, call + 1, sizeof(distance));
+		if (frame->ip - (ip + (uint64_t)(int64_t)distance) < LEAF_MAX) {
+			*ret = (struct cold_frame){
+				.ip = ip,
+				.sp = frame->sp + 8,
+				.rbp = frame->rbp,
+			};
+			return 0;
+		}
+	}
+	return image->error ? image->error : pointer_caller(image, frame, ret);
 }
 
 int pointer_caller(struct image *image, const struct cold_frame *frame,

@@ -10,6 +10,14 @@
 #include "unwinder/cold.h"
 
 /*
+ * Of the innermost frame, which may not have made its own yet, or never does:
+ * 0 and the caller, if the word at sp is where a call returns to that went to
+ * a function not far before @frame->ip.  Else as pointer_caller().
+ */
+int pointer_leaf_caller(struct image *image, const struct cold_frame *frame,
+			struct cold_frame *ret) _must_check_;
+
+/*
  * 0 and the caller of @frame; 1 if nothing that rbp leads to looks like a
  * frame; -errno of @image.
  */

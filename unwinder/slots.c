@@ -297,7 +297,10 @@ static int push(struct slots *slots, const struct fresh *fresh,
 			caller->changes + (caller->state.reg[STATE_SP] <=
 					   link->state.reg[STATE_SP]);
 	slots->frame[slots->links_allocated - 1 - slots->links] =
-		(struct frame){ link->state.ip, link->cfa };
+		(struct frame){ .ip = link->state.ip, .cfa = link->cfa };
+	if (caller) /* whoever led to it before */
+		slots->frame[slots->links_allocated - slots->links].guessed =
+			link->guessed;
 	if (!link->guessed && slots->reusable == slots->links)
 		slots->reusable++;
 	slots->links++;

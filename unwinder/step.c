@@ -166,7 +166,8 @@ static int guess(struct walk *walk)
 		return image->error;
 	if (walk->by_pointer && frame.rbp == 0)
 		return UNWINDER_END_BOTTOM;
-	r = pointer_caller(image, &frame, &frame);
+	r = walk->count == 1 ? pointer_leaf_caller(image, &frame, &frame)
+			     : pointer_caller(image, &frame, &frame);
 	if (r != 0)
 		return r < 0 ? r : UNWINDER_END_BROKEN;
 	here->ip = frame.ip;
@@ -248,7 +249,8 @@ static int add_frame(struct walk *walk)
 
 	if (walk->count < walk->max)
 		walk->frames[walk->count] =
-			(struct frame){ .ip = walk->here.ip };
+			(struct frame){ .ip = walk->here.ip,
+					.guessed = walk->by_pointer };
 	if (walk->slots) {
 		if (walk->count == chain->allocated && make_room(chain) < 0)
 			return -ENOMEM;
@@ -267,7 +269,7 @@ int step_all(struct walk *walk)
 		int r;
 
 		if (!walk->slots && walk->here.is_return && walk->rule &&
-		    walk->part)
+		    walk->part && !walk->by_pointer)
 			linear_steps(walk);
 		if (walk->unchanged &&
 		    !slots_lie_ahead(walk->slots, walk->unchanged,

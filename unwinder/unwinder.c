@@ -19,7 +19,8 @@ struct walk {
 	struct unwinder *unwinder;
 	struct cold_frame here;
 	unsigned changes; /* of the stack, so far */
-	bool by_pointer;  /* @here was found through rbp */
+	bool by_pointer;  /* @here was found by a guess */
+	bool innermost;
 };
 
 int unwinder_new(struct unwinder **ret)
@@ -78,7 +79,10 @@ static int step_by_pointer(struct walk *walk)
 	 * frame pointers means it by that */
 	if (walk->by_pointer && walk->here.rbp == 0)
 		return COLD_BOTTOM;
-	r = pointer_caller(&unwinder->image, &walk->here, &caller);
+	r = walk->innermost
+		    ? pointer_leaf_caller(&unwinder->image, &walk->here,
+					  &caller)
+		    : pointer_caller(&unwinder->image, &walk->here, &caller);
 	if (r != 0)
 		return r < 0 ? r : COLD_FAILED;
 	r = cold_resume(unwinder->cold, &caller);
@@ -119,7 +123,9 @@ static int walk_frames(struct walk *walk, struct frame *frames, size_t max,
 		struct frame *frame = &frames[(*count)++];
 		int r;
 
-		*frame = (struct frame){ .ip = walk->here.ip };
+		walk->innermost = *count == 1;
+		*frame = (struct frame){ .ip = walk->here.ip,
+					 .guessed = walk->by_pointer };
 		r = step(walk);
 		if (r < 0)
 			return r;

@@ -26,8 +26,11 @@ struct unwinder_module {
 };
 
 struct frame {
-	uint64_t ip;  /* of the access, then return addresses */
-	uint64_t cfa; /* canonical frame address, 0 if unknown */
+	uint64_t ip;	      /* of the access, then return addresses */
+	uint64_t cfa : 63;    /* canonical frame address, 0 if unknown */
+	uint64_t guessed : 1; /* found by what looks like a frame, as the code
+			       * that it called has no unwind information:
+			       * there may be frames in between */
 };
 
 enum unwinder_end {

@@ -336,6 +336,11 @@ class Stacks(Case):
                          [functions(a)[:3] for a in log.accesses[:2]])
         self.assertEqual([14, 14], [a["stack"][0]["offset"]
                                     for a in log.accesses[:2]])
+        leaf = log.accesses[2]
+        self.assertEqual(["Shop.leaf()", "Shop.total()", "call", "main"],
+                         functions(leaf)[:4])
+        self.assertEqual([False, True, True, False],
+                         ["guessed" in f for f in leaf["stack"][:4]])
 
     def test_each_stack_once(self):
         """What the numbers stand for is what stands in the records."""

@@ -31,6 +31,23 @@ static void compile(uint8_t *to)
 	emit(to, "\x48\xff\x00\x5d\xc3", 5);
 }
 
+/*
+ * push rbp; mov rbp, rsp; call leaf; pop rbp; ret; and the leaf, which makes no
+ * frame: mov rax, &place; inc qword [rax]; ret
+ */
+static void compile_leaf(uint8_t *to, uint8_t *leaf)
+{
+	const volatile long *address = &place;
+	int32_t distance = (int32_t)(leaf - (to + 9));
+
+	to = emit(to, "\x55\x48\x89\xe5\xe8", 5);
+	to = emit(to, &distance, sizeof(distance));
+	emit(to, "\x5d\xc3", 2);
+	leaf = emit(leaf, "\x48\xb8", 2);
+	leaf = emit(leaf, &address, sizeof(address));
+	emit(leaf, "\x48\xff\x00\xc3", 4);
+}
+
 static void name(const char *how, const void *code, const char *text)
 {
 	char path[64];
@@ -65,6 +82,11 @@ int main(void)
 	name("a", code + SIZE, "Shop.order(int) v2");
 	usleep(200000);
 	call(code + SIZE);
+	compile_leaf(code + 2 * SIZE, code + 3 * SIZE);
+	name("a", code + 2 * SIZE, "Shop.total()");
+	name("a", code + 3 * SIZE, "Shop.leaf()");
+	usleep(200000);
+	call(code + 2 * SIZE);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	unlink(path);
 	printf("%ld\n", place);

@@ -67,9 +67,9 @@ static void log_armed(struct buffer *out)
 static void log_accesses(struct buffer *out)
 {
 	static const struct event_frame frames[] = {
-		{ 1, "f", 0, false, "m", "f.c", 1, NULL },
-		{ 2, NULL, 0, false, "m", NULL, 0, NULL },
-		{ 3, "", 3, false, "", "", 0, NULL }
+		{ 1, "f", 0, false, "m", "f.c", 1, NULL, false },
+		{ 2, NULL, 0, false, "m", NULL, 0, NULL, false },
+		{ 3, "", 3, false, "", "", 0, NULL, false }
 	};
 	_cleanup_(buffer_done) struct buffer stack = { 0 };
 	struct record_memo memo = { 0 };

@@ -110,8 +110,8 @@ static void test_a_whole_access(void **state)
 {
 	const struct event_frame frames[] = {
 		{ 0x55d0bfe0113a, "Order::advance()", 26, false, "shop", NULL,
-		  0, NULL },
-		{ 0x10, NULL, 99, false, NULL, NULL, 0, NULL },
+		  0, NULL, false },
+		{ 0x10, NULL, 99, false, NULL, NULL, 0, NULL, false },
 	};
 	struct event_access access = an_access(17);
 	_cleanup_(buffer_done) struct buffer out = { 0 };
@@ -300,8 +300,8 @@ static void test_killed_or_exited(void **state)
 static void test_stack(void **state)
 {
 	const struct event_frame frames[] = {
-		{ 0x10, "f", 7, true, "m", "f.c", 12, NULL },
-		{ 0x10, "g", 7, false, "m", "g.c", 0, NULL },
+		{ 0x10, "f", 7, true, "m", "f.c", 12, NULL, false },
+		{ 0x10, "g", 7, false, "m", "g.c", 0, NULL, false },
 	};
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	_cleanup_(buffer_done) struct buffer out = { 0 };

@@ -30,6 +30,7 @@ struct event_frame {
 	const char *file;    /* as the compiler was told */
 	unsigned line;	     /* 0: not known */
 	const char *runtime; /* that runs the function; NULL: native code */
+	bool guessed;	     /* there may be others between it and the last */
 };
 
 /*

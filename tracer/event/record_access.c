@@ -58,6 +58,8 @@ static void record_frame(struct json *json, const struct event_frame *frame)
 	}
 	if (frame->inlined)
 		json_bool(json, "inlined", true);
+	if (frame->guessed)
+		json_bool(json, "guessed", true);
 	line_word(json, "runtime", frame->runtime);
 	line_text(json, "module", frame->module);
 	line_text(json, "file", frame->file);
