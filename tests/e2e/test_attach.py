@@ -102,7 +102,7 @@ class Transfers(Attaching):
                 out = process.communicate(b"", harness.TIMEOUT)[0]
                 self.assertEqual((0, "0 of 30 in part\n"),
                                  (process.returncode, text(out)), call)
-            self.assertGreater(cycles, 3)
+            self.assertTrue(cycles)
 
     def test_transfers_while_all_is_watched(self):
         self.transferring()
@@ -172,7 +172,10 @@ class Hammer(Attaching):
             self.assertEqual(b"ready\n", process.stdout.readline())
             before = self.look(process.pid)
             with running([CLSATTACH, "-w", "arena", "--every", "-o", path,
-                          "-p", str(process.pid)]) as tracer:
+                          "-p", str(process.pid)],
+                         # as nohup and the shell's & may leave it ignored
+                         preexec_fn=lambda: signal.signal(
+                             number, signal.SIG_DFL)) as tracer:
                 servers.wait_for("events", 20, lambda: b'"access"' in
                                  beginning(path))
                 tracer.send_signal(number)
