@@ -8,7 +8,7 @@
 
 #include "tracer/jobs.h"
 #include "tracer/partial.h"
-#include "tracer/process/living.h"
+#include "tracer/process/inject.h"
 
 /* Which arguments they are; -1: there is none. */
 static const struct row {
@@ -137,15 +137,6 @@ void partial_exit(struct session *session, struct thread *thread,
 	partial_settle(thread);
 }
 
-static bool stands_at_entry(const struct thread *thread)
-{
-	struct ptrace_syscall_info info = { 0 };
-
-	return thread->stop.kind == STOP_SYSCALL &&
-	       trace_syscall_info(thread->tid, &info) == 0 &&
-	       info.op == PTRACE_SYSCALL_INFO_ENTRY;
-}
-
 void partial_settle(struct thread *thread)
 {
 	struct user_regs_struct regs;
@@ -154,7 +145,7 @@ void partial_settle(struct thread *thread)
 		return;
 	if ((int64_t)regs.orig_rax < 0) /* not begun again */
 		regs.rip += 2;
-	else if (stands_at_entry(thread))
+	else if (inject_at_entry(thread))
 		regs.orig_rax = (uint64_t)-1;
 	else if ((int64_t)regs.rax > 0)
 		thread->partial += regs.rax;
@@ -174,7 +165,7 @@ bool partial_stays(struct session *session, struct thread *thread)
 	if (!has_time(session) || thread->stop.kind == STOP_SIGNAL)
 		partial_settle(thread);
 	else if (thread->stop.kind == STOP_SYSCALL &&
-		 !stands_at_entry(thread) &&
+		 !inject_at_entry(thread) &&
 		 trace_get_regs(thread->tid, &regs) == 0)
 		partial_exit(session, thread, (int64_t)regs.rax);
 	return thread->partial;

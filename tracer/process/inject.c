@@ -158,7 +158,7 @@ static int find_syscall(struct process *process, bool vdso)
 }
 
 /* Of a parked stop nobody has asked yet which side of the call it is. */
-static bool stands_at_entry(const struct thread *thread)
+bool inject_at_entry(const struct thread *thread)
 {
 	struct ptrace_syscall_info info = { 0 };
 
@@ -181,7 +181,7 @@ int inject_begin(struct injection *injection, struct thread *thread)
 	r = rseq_break_off(thread);
 	*injection = (struct injection){
 		.thread = thread,
-		.at_entry = stands_at_entry(thread),
+		.at_entry = inject_at_entry(thread),
 		.at_exec = thread->stop.kind == STOP_EXEC,
 	};
 	/* Not permitted: then its filters judge our calls, too. */

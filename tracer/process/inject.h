@@ -62,6 +62,9 @@ int inject_run(struct thread *thread, enum trace_resume how,
 	       bool (*arrived)(const struct stop *stop, void *context),
 	       void *context) _must_check_;
 
+/* Is its stop the entry of a system call? */
+bool inject_at_entry(const struct thread *thread);
+
 /* It is stopped where calls can be injected, and nothing is lost by them. */
 bool inject_possible(const struct thread *thread);
 
