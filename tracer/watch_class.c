@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "tracer/process/name_distance.h"
 #include "tracer/watch_find.h"
 #include "tracer/watch_member.h"
 
@@ -83,6 +84,40 @@ static int find_objects(struct finder *finder, const struct spec *spec)
 	return 0;
 }
 
+struct nearest_class {
+	const char *wanted;
+	unsigned far;
+	char name[128];
+};
+
+static int nearer_class(void *context, const char *name)
+{
+	struct nearest_class *nearest = context;
+	unsigned far = name_distance(nearest->wanted, name);
+
+	if (far >= nearest->far)
+		return 0;
+	nearest->far = far;
+	snprintf(nearest->name, sizeof(nearest->name), "%s", name);
+	return 0;
+}
+
+static int no_such_class(struct finder *finder, const struct spec *spec)
+{
+	struct nearest_class nearest = { .wanted = spec->name,
+					 .far = NAME_FAR };
+
+	resolver_classes(finder->resolver, nearer_class, &nearest);
+	return error_set(finder->err, -ENOENT,
+			 "no class matches '%s' in the program or its "
+			 "libraries; %s%s%s",
+			 spec->name, nearest.name[0] ? "did you mean " : "",
+			 nearest.name[0] ? nearest.name
+					 : "a class needs a virtual function "
+					   "to be found",
+			 nearest.name[0] ? "?" : "");
+}
+
 int finder_class(struct finder *finder, struct spec *spec)
 {
 	size_t *found = &finder->watch->found[finder->spec];
@@ -102,10 +137,6 @@ int finder_class(struct finder *finder, struct spec *spec)
 				 "information tells of",
 				 spec->name, spec->member);
 	if (!is_class(finder, spec->name))
-		return error_set(finder->err, -ENOENT,
-				 "no class matches '%s' in the program or its "
-				 "libraries; a class needs a virtual function "
-				 "to be found",
-				 spec->name);
+		return no_such_class(finder, spec);
 	return 0;
 }

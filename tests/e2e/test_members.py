@@ -94,7 +94,9 @@ class Watches(Case):
                 ("config.limits[4]", "no member 'limits[4]'"),
                 ("config.limits[1].mean", "no member"),
                 ("class:Holder.weight", "'Holder' has no member 'weight'"),
-                ("class:Holden.id", "no class matches 'Holden.id'")):
+                ("class:Holden.id", "no class matches 'Holden.id'"),
+                ("class:Holden", "did you mean Holder?"),
+                ("class:Zyxwvut", "needs a virtual function")):
             result = run([CLSRUN, "-w", watch, "-o", self.new_log(), "--",
                           target("members"), "200000"])
             self.assertEqual(125, result.status, watch)

@@ -4,7 +4,7 @@
 /*
  * modules - which image lies where in the process
  *
- * The inside of struct symbols; for symbols.c, modules.c and near.c only.
+ * The inside of struct symbols; for symbols.c, modules.c and symbols_near.c.
  */
 
 #include "tracer/process/image.h"

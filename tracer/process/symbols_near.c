@@ -3,41 +3,7 @@
 
 #include "tracer/process/demangle.h"
 #include "tracer/process/modules.h"
-
-/* Longer names are compared by their beginnings. */
-enum { MAX_NAME = 64 };
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/*
- * Insertions, deletions and changes that make one name the other (Wagner and
- * Fischer, 1974), in one row.
- */
-static unsigned distance(const char *a, const char *b)
-{
-	size_t na = strnlen(a, MAX_NAME), nb = strnlen(b, MAX_NAME);
-	unsigned row[MAX_NAME + 1];
-
-	for (size_t k = 0; k <= nb; k++)
-		row[k] = k;
-	for (size_t i = 1; i <= na; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (size_t k = 1; k <= nb; k++) {
-			unsigned change = diagonal + (a[i - 1] != b[k - 1]);
-
-			diagonal = row[k];
-			row[k] = least(row[k] + 1, row[k - 1] + 1, change);
-		}
-	}
-	return row[nb];
-}
+#include "tracer/process/name_distance.h"
 
 struct nearest {
 	const char *name;
@@ -78,15 +44,13 @@ static int consider(void *context, const struct symbol *symbol)
 {
 	struct nearest *nearest = context;
 	_cleanup_(freep) char *text = NULL;
-	size_t size = strnlen(nearest->name, MAX_NAME);
 	unsigned far;
 
 	if (symbol->function || is_coded(symbol->name))
 		return 0;
 	text = demangle(symbol->name);
-	far = distance(nearest->name, text ? text : symbol->name);
-	/* Names that share little help nobody. */
-	if (far <= 1 + size / 3)
+	far = name_distance(nearest->name, text ? text : symbol->name);
+	if (far != NAME_FAR)
 		insert(nearest, symbol, far);
 	return 0;
 }
