@@ -268,6 +268,13 @@ void cli_say(const struct cli *cli, const char *format, ...)
 	fprintf(stderr, "%s: %s\n", cli_name(cli->command), line.text);
 }
 
+void cli_say_unmatched(const struct cli *cli, const struct outcome *outcome)
+{
+	if (outcome->unmatched && cli->options.verbose >= 0)
+		cli_say(cli, "nothing that matches -w %s ever came",
+			outcome->unmatched);
+}
+
 static int show(const struct cli *cli)
 {
 	if (cli->show == CLI_HELP)

@@ -64,5 +64,8 @@ int cli_streams(const struct cli *cli, struct error *err) _must_check_;
 /* All of the above, printing what is to be said: -1 to go on, else exit. */
 int cli_begin(struct cli *cli, enum cli_command command, int argc, char **argv);
 
+/* A watch that never found anything is likely a slip of its name. */
+void cli_say_unmatched(const struct cli *cli, const struct outcome *outcome);
+
 /* One line on standard error; control characters do not reach it. */
 void cli_say(const struct cli *cli, const char *format, ...) _printf_(2, 3);

@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 		cli_say(&cli, "%s", err.text);
 		return r > 0 ? r : TRACER_FAILED;
 	}
+	cli_say_unmatched(&cli, &outcome);
 	if (outcome.ended)
 		say_ended(&cli, outcome.status);
 	return EXIT_SUCCESS;

@@ -42,6 +42,7 @@ int main(int argc, char **argv)
 		cli_say(&cli, "%s", err.text);
 		return r > 0 ? r : TRACER_FAILED;
 	}
+	cli_say_unmatched(&cli, &outcome);
 	if (!outcome.ended)
 		return EXIT_SUCCESS; /* let go, it runs on */
 	if (WIFSIGNALED(outcome.status))

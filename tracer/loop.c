@@ -198,7 +198,8 @@ static int conclude(struct session *session, struct outcome *ret,
 	if (family->options->follow == FOLLOW_ONE_LOG)
 		report_process(session);
 	report_summary(session);
-	*ret = (struct outcome){ session->ended, session->status };
+	*ret = (struct outcome){ session->ended, session->status,
+				 report_unmatched(session) };
 	if (session->failure && !err->text[0])
 		error_set(err, session->failure,
 			  "tracing failed (%s in %s); the target was let go "

@@ -255,18 +255,36 @@ void report_warning(struct session *session, const char *format, ...)
 	log_line(session->log);
 }
 
+static bool never_came(const struct session *session, size_t spec)
+{
+	const struct family *family = session->family;
+
+	return (session->armed_once || family->nprocesses) &&
+	       !session->watch.found[spec] && !family->matched[spec];
+}
+
 static void warn_pending(struct session *session)
 {
 	const struct watch *watch = &session->watch;
-	const bool *matched = session->family->matched;
 
-	if (!session->armed_once && !session->family->nprocesses)
-		return;
 	for (size_t i = 0; i < watch->nspecs; i++)
-		if (!watch->found[i] && !matched[i])
+		if (never_came(session, i))
 			report_warning(session,
 				       "nothing that matches '%s' ever came",
 				       watch->spec[i].text);
+}
+
+const char *report_unmatched(const struct session *session)
+{
+	const struct options *options = session->options;
+
+	/* Of a log for each process, each tells of its own. */
+	if (options->follow == FOLLOW_LOG_EACH)
+		return NULL;
+	for (size_t i = 0; i < session->watch.nspecs; i++)
+		if (never_came(session, i))
+			return options->watches[i];
+	return NULL;
 }
 
 static int exit_number(const struct session *session)

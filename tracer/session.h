@@ -297,6 +297,8 @@ void report_fork(struct session *session, pid_t child, bool vfork);
 /* It is over: for the summary of a log that has several. */
 void report_process(struct session *session);
 void report_summary(struct session *session);
+/* The first watch, as the user wrote it, that found nothing, or NULL. */
+const char *report_unmatched(const struct session *session);
 void report_warning(struct session *session, const char *format, ...)
 	_printf_(2, 3);
 void report_unseen(struct session *session, const char *format, ...)

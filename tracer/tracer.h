@@ -14,6 +14,7 @@
 struct outcome {
 	bool ended; /* the program ended: status is its wait status */
 	int status; /* as of waitpid(2) */
+	const char *unmatched; /* a watch that never found anything, or NULL */
 };
 
 enum tracer_error {

@@ -127,6 +127,14 @@ class Run(Bad):
     def test_unmapped_address(self):
         self.run_refused(FAILED, ["0x1000"], "-w", "0x1000+8")
 
+    def test_library_that_never_comes(self):
+        """No error: it could have come.  But it is said where one looks."""
+        argv = [CLSRUN, "-w", "nolib:x", "-o", self.new_log()]
+        for quiet, says in ([], "clsrun: nothing that matches -w nolib:x"
+                                " ever came\n"), (["-q"], ""):
+            result = run([*argv, *quiet, "--", "true"])
+            self.assertEqual((0, says), (result.status, text(result.err)))
+
     def test_stack_is_refused(self):
         self.run_refused(FAILED, ["stack"], "-w", "map:stack")
 
