@@ -84,8 +84,8 @@ static int open_closed(struct session *session, struct injection *injection,
 		    (dropped && prot_in_parent(session, at) != prot))
 			continue;
 		/* Sealed, say: nothing that could be done. */
-		r = inject_protect(injection, at, min_u64(m->end, range->end),
-				   prot);
+		r = inject_protect_back(injection, at,
+					min_u64(m->end, range->end), prot);
 		r = r == -ESRCH ? r : 0;
 	}
 	return r;

@@ -28,31 +28,24 @@ static bool take_slots(struct rooms *rooms, const struct scratch *scratch,
 	return false;
 }
 
-static int call(struct thread *thread, long number, const uint64_t args[6],
-		int64_t *result)
+static int unmap(struct thread *thread, const struct room *room)
 {
+	const uint64_t args[6] = { room->addr, room->size };
 	struct injection injection;
+	int64_t result = 0;
 	int r = inject_begin(&injection, thread);
 
 	if (r == 0)
-		r = inject_call(&injection, number, args, result);
+		r = inject_call(&injection, SYS_munmap, args, &result);
 	r = first_error(r, inject_end(&injection));
-	if (r == 0 && *result < 0 && *result >= -4095)
-		r = (int)*result;
-	return r;
+	return r < 0 ? r : (int)result;
 }
 
 int room_take(struct rooms *rooms, struct thread *thread, uint64_t size,
 	      struct room *ret)
 {
-	const uint64_t args[6] = {
-		0,
-		page_up(size),
-		PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS,
-		(uint64_t)-1,
-	};
-	int64_t result = 0;
+	struct injection injection;
+	uint64_t start = 0;
 	int r;
 
 	*ret = (struct room){ 0 };
@@ -61,21 +54,22 @@ int room_take(struct rooms *rooms, struct thread *thread, uint64_t size,
 	if (take_slots(rooms, &thread->process->scratch,
 		       (size + SLOT - 1) / SLOT, ret))
 		return 0;
-	r = call(thread, SYS_mmap, args, &result);
+	r = inject_begin(&injection, thread);
 	if (r == 0)
-		*ret = (struct room){ (uint64_t)result, args[1], true };
+		r = inject_map(&injection, page_up(size), &start);
+	r = first_error(r, inject_end(&injection));
+	if (r == 0)
+		*ret = (struct room){ start, page_up(size), true };
 	return r;
 }
 
 int room_give(struct rooms *rooms, struct thread *thread, struct room *room)
 {
-	const uint64_t args[6] = { room->addr, room->size };
 	const struct scratch *scratch;
-	int64_t result;
 	int r = 0;
 
 	if (room->size && room->mapped && thread)
-		r = call(thread, SYS_munmap, args, &result);
+		r = unmap(thread, room);
 	else if (room->size && !room->mapped && thread) {
 		scratch = &thread->process->scratch;
 		rooms->used &= ~bits(

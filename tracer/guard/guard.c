@@ -70,7 +70,7 @@ static int give_rights(struct injection *injection, uint64_t start,
 {
 	struct process *process = injection->thread->process;
 	const struct mapping *m, *stop;
-	int r = inject_protect(injection, start, end, prot);
+	int r = inject_protect_back(injection, start, end, prot);
 
 	if (r != -ENOMEM)
 		return r;
@@ -81,8 +81,8 @@ static int give_rights(struct injection *injection, uint64_t start,
 	m = maps_above(process->maps, start);
 	stop = process->maps->mapping + process->maps->count;
 	for (; r == 0 && m && m < stop && m->start < end; m++)
-		r = inject_protect(injection, max_u64(m->start, start),
-				   min_u64(m->end, end), prot);
+		r = inject_protect_back(injection, max_u64(m->start, start),
+					min_u64(m->end, end), prot);
 	return r;
 }
 

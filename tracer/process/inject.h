@@ -79,8 +79,16 @@ int inject_scratch(struct injection *injection) _must_check_;
 int inject_unscratch(struct injection *injection);
 int inject_dispositions(struct injection *injection) _must_check_;
 
+/* Private memory that may be read and written. */
+int inject_map(struct injection *injection, uint64_t size,
+	       uint64_t *start) _must_check_;
+
 int inject_protect(struct injection *injection, uint64_t start, uint64_t end,
 		   int prot) _must_check_;
+
+/* The same for rights that it had, which RLIMIT_DATA may not permit now. */
+int inject_protect_back(struct injection *injection, uint64_t start,
+			uint64_t end, int prot) _must_check_;
 
 /* The same for many ranges, for one stop each hundred. */
 struct protect {

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/process/inject.h"
+#include "tracer/process/limit.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/status.h"
 
@@ -43,16 +44,29 @@ static int run(struct injection *injection, long number, const uint64_t args[6],
 	return 0;
 }
 
-static int map(struct injection *injection, uint64_t *start)
+/* Where a limit of data leaves no room: what has no rights is not counted. */
+int inject_map(struct injection *injection, uint64_t size, uint64_t *start)
 {
-	const uint64_t args[6] = { 0,
-				   SCRATCH_SIZE,
-				   PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS,
-				   (uint64_t)-1,
-				   0 };
+	const int prot = PROT_READ | PROT_WRITE;
+	uint64_t args[6] = { 0,
+			     size,
+			     (uint64_t)prot,
+			     MAP_PRIVATE | MAP_ANONYMOUS,
+			     (uint64_t)-1,
+			     0 };
+	int r = run(injection, SYS_mmap, args, start);
 
-	return run(injection, SYS_mmap, args, start);
+	if (r != -ENOMEM)
+		return r;
+	args[2] = PROT_NONE;
+	r = run(injection, SYS_mmap, args, start);
+	if (r < 0)
+		return r;
+	r = inject_protect_back(injection, *start, *start + size, prot);
+	if (r < 0)
+		(void)!run(injection, SYS_munmap,
+			   (const uint64_t[6]){ *start, size }, NULL);
+	return r;
 }
 
 int inject_scratch(struct injection *injection)
@@ -63,7 +77,7 @@ int inject_scratch(struct injection *injection)
 
 	if (process->scratch.start)
 		return 0;
-	r = map(injection, &start);
+	r = inject_map(injection, SCRATCH_SIZE, &start);
 	if (r < 0)
 		return r;
 	process->scratch.start = start;
@@ -105,6 +119,20 @@ int inject_protect(struct injection *injection, uint64_t start, uint64_t end,
 	const uint64_t args[6] = { start, end - start, (uint64_t)prot };
 
 	return run(injection, SYS_mprotect, args, NULL);
+}
+
+int inject_protect_back(struct injection *injection, uint64_t start,
+			uint64_t end, int prot)
+{
+	int r = inject_protect(injection, start, end, prot);
+	struct limit limit;
+
+	if (r != -ENOMEM || !(prot & PROT_WRITE) ||
+	    limit_waive(&limit, injection->thread) < 0)
+		return r;
+	r = inject_protect(injection, start, end, prot);
+	limit_return(&limit);
+	return r;
 }
 
 static uint64_t data(const struct injection *injection)
