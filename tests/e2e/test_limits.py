@@ -14,9 +14,14 @@ from harness import CLSATTACH, CLSRUN, Case, run, running, target, text
 
 WATCH = ["-w", "map:heap", "-w", "map:data", "-w", "map:bss", "--every"]
 INFINITE = (1 << 64) - 1
-KIB = 1 << 10
+KIB, MIB = 1 << 10, 1 << 20
 # root without the right to raise a hard limit
 HUMBLE = ["setpriv", "--bounding-set", "-sys_resource"]
+
+
+def use():
+    """What the program has of data, in bytes."""
+    return int(run([target("limited")]).out) * KIB
 
 
 def soft_limits():
@@ -32,19 +37,23 @@ def log_has_armed(path):
 
 
 class Limits(Case):
-    def compare(self, limits, before=()):
+    def compare(self, limits, before=(), watch=WATCH):
         argv = [target("limited"), *map(str, limits)]
         bare = run([*before, *argv])
         if b"setpriv" in bare.err:
             self.skipTest("setpriv is not permitted")
         path = self.new_log()
-        result = run([*before, CLSRUN, "-o", path, *WATCH, "--", *argv])
+        result = run([*before, CLSRUN, "-o", path, *watch, "--", *argv])
         self.assertEqual((bare.status, text(bare.out), text(bare.err)),
                          (result.status, text(result.out), text(result.err)),
                          limits)
         log = self.read_log(path)
         self.assertEqual([], log.of("warning"))
         self.assertNotEqual([], log.accesses)
+
+    def test_what_is_ours_does_not_count(self):
+        soft = use() + MIB
+        self.compare((soft, soft), watch=["-w", "limited:chunks"])
 
     def test_soft(self):
         for soft in soft_limits()[1:]:

@@ -44,6 +44,12 @@ static int run(struct injection *injection, long number, const uint64_t args[6],
 	return 0;
 }
 
+static int unmap(struct injection *injection, uint64_t start, uint64_t size)
+{
+	return run(injection, SYS_munmap, (const uint64_t[6]){ start, size },
+		   NULL);
+}
+
 /* Where a limit of data leaves no room: what has no rights is not counted. */
 int inject_map(struct injection *injection, uint64_t size, uint64_t *start)
 {
@@ -64,8 +70,34 @@ int inject_map(struct injection *injection, uint64_t size, uint64_t *start)
 		return r;
 	r = inject_protect_back(injection, *start, *start + size, prot);
 	if (r < 0)
-		(void)!run(injection, SYS_munmap,
-			   (const uint64_t[6]){ *start, size }, NULL);
+		(void)!unmap(injection, *start, size);
+	return r;
+}
+
+/*
+ * A page of code and one mapping above it.  The kernel counts that as a stack,
+ * which RLIMIT_DATA does not limit: the program has as much left as it had.
+ * It cannot grow, since the page below is taken.
+ */
+static int map_scratch(struct injection *injection, uint64_t *start)
+{
+	uint64_t args[6] = { 0,
+			     SCRATCH_SIZE,
+			     PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS,
+			     (uint64_t)-1,
+			     0 };
+	int r = run(injection, SYS_mmap, args, start);
+
+	if (r < 0)
+		return r;
+	args[0] = *start + PAGE;
+	args[1] -= PAGE;
+	args[2] = PROT_READ | PROT_WRITE;
+	args[3] |= MAP_FIXED | MAP_GROWSDOWN;
+	r = run(injection, SYS_mmap, args, NULL);
+	if (r < 0)
+		(void)!unmap(injection, *start, SCRATCH_SIZE);
 	return r;
 }
 
@@ -77,17 +109,13 @@ int inject_scratch(struct injection *injection)
 
 	if (process->scratch.start)
 		return 0;
-	r = inject_map(injection, SCRATCH_SIZE, &start);
+	r = map_scratch(injection, &start);
 	if (r < 0)
 		return r;
 	process->scratch.start = start;
 	process->scratch.size = SCRATCH_SIZE;
 	process->maps_stale = true;
 
-	r = inject_protect(injection, start, start + PAGE,
-			   PROT_READ | PROT_EXEC);
-	if (r < 0)
-		return r;
 	r = mem_write(process->mem, start + SCRATCH_CODE, code, sizeof(code));
 	if (r == 0)
 		process->syscall_insn = start + SCRATCH_CODE;
@@ -97,14 +125,13 @@ int inject_scratch(struct injection *injection)
 int inject_unscratch(struct injection *injection)
 {
 	struct scratch *scratch = &injection->thread->process->scratch;
-	const uint64_t args[6] = { scratch->start, scratch->size };
 	int r;
 
 	if (!scratch->start)
 		return 0;
 	r = survival_unmap(injection);
 	if (r == 0)
-		r = run(injection, SYS_munmap, args, NULL);
+		r = unmap(injection, scratch->start, scratch->size);
 	if (r == 0) {
 		*scratch = (struct scratch){ 0 };
 		injection->thread->process->syscall_insn = 0;
