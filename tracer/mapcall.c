@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "tracer/call.h"
+#include "tracer/data_limit.h"
 #include "tracer/fault.h"
 
 enum { NUMBER_MSEAL = 462 }; /* glibc 2.36 has no name for it */
@@ -111,12 +111,14 @@ int mapcall_enter(struct session *session, struct thread *thread,
 {
 	struct range range[2];
 	unsigned count, touched = 0;
+	bool near;
 	int r = process_remap(session->process);
 
 	if (r < 0)
 		return r;
 	count = affected(session->process, call, range);
-	if (locks_all(call)) {
+	near = data_limit_is_near(session, thread, call);
+	if (near || locks_all(call)) {
 		range[0] = (struct range){ 0, UINT64_MAX, 0 };
 		count = 1;
 	}
@@ -128,7 +130,7 @@ int mapcall_enter(struct session *session, struct thread *thread,
 
 	r = process_hold(session->process, thread, HOLD_USER);
 	session->parked = true;
-	if (r == 0 && session->policy == POLICY_FIRST)
+	if (r == 0 && (near || session->policy == POLICY_FIRST))
 		r = note_closed(session, thread, call, range, count);
 	if (r == 0)
 		r = open_affected(session, thread, range, count);
@@ -174,20 +176,29 @@ static int close_again(struct session *session, struct thread *thread,
 	return first_error(r, inject_end(&injection));
 }
 
+/* What was opened beside what the call is about, or NULL. */
+static const struct ranges *opened_for(const struct thread *thread)
+{
+	const struct inflight *inflight = thread->call;
+
+	return inflight && inflight->opened.count ? &inflight->opened : NULL;
+}
+
 static int close_affected(struct session *session, struct thread *thread,
 			  const struct call *call, const struct range *range,
 			  unsigned count)
 {
 	static const struct range all = { 0, UINT64_MAX, 0 };
+	const struct ranges *opened = opened_for(thread);
+	int r = 0;
 
-	if (session->policy == POLICY_FIRST)
-		return thread->call ? close_again(session, thread,
-						  thread->call->opened.range,
-						  thread->call->opened.count)
-				    : 0;
-	if (locks_all(call))
-		return close_again(session, thread, &all, 1);
-	return close_again(session, thread, range, count);
+	if (session->policy != POLICY_FIRST)
+		r = locks_all(call)
+			    ? close_again(session, thread, &all, 1)
+			    : close_again(session, thread, range, count);
+	if (r == 0 && opened)
+		r = close_again(session, thread, opened->range, opened->count);
+	return r;
 }
 
 int mapcall_exit(struct session *session, struct thread *thread,
@@ -195,7 +206,8 @@ int mapcall_exit(struct session *session, struct thread *thread,
 {
 	struct range range[2];
 	unsigned count = affected(session->process, call, range);
-	bool failed = result < 0 && result >= -4095, touched = false;
+	bool failed = result < 0 && result >= -4095;
+	bool touched = opened_for(thread);
 	int r;
 
 	for (unsigned i = 0; i < count; i++)
