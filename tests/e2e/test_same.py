@@ -18,7 +18,7 @@ class Same(Case):
         options, _ = declared(name)
         argv = [target(name), *arguments]
         bare = run(argv)
-        result, log = self.traced(argv, *options)
+        result, log = self.traced(argv, "-q", *options)
         self.assertEqual(text(bare.out), text(result.out), text(result.err))
         self.assertEqual(bare.status, result.status, text(result.err))
         self.assertEqual(text(bare.err), text(result.err))
