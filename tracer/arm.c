@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "tracer/async.h"
 #include "tracer/call.h"
 #include "tracer/confined.h"
 #include "tracer/family.h"
@@ -111,6 +112,8 @@ static int resolve(struct session *session)
 		r = refuse_threads(&session->watch, session->process);
 	if (r == 0)
 		r = userfault_refuse(session);
+	if (r == 0)
+		r = async_refuse(session);
 	if (r == 0)
 		r = huge_refuse(&session->watch, session->process);
 	if (r == 0)

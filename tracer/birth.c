@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "tracer/async.h"
 #include "tracer/confined.h"
 #include "tracer/family.h"
 #include "tracer/fault.h"
@@ -332,6 +333,7 @@ static void forget_program(struct session *session)
 	fault_forget(session);
 	session->rewrites = false;
 	userfault_forget(session);
+	async_forget(session);
 	resolver_free(session->resolver);
 	session->resolver = NULL;
 	session->world_remaps = 0;

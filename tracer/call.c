@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/ahead.h"
+#include "tracer/async_given.h"
 #include "tracer/compared.h"
 #include "tracer/lift.h"
 #include "tracer/partial.h"
@@ -197,6 +198,8 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 		r = mapcall_exit(session, thread, &call, result);
 	if (thread->call)
 		r = first_error(r, finish(session, thread));
+	if (r == 0)
+		r = async_leave(session, thread, &call, result);
 	if (r < 0)
 		return r;
 

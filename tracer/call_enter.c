@@ -5,12 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/async.h"
+#include "tracer/async_given.h"
 #include "tracer/confined.h"
 #include "tracer/lift.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
 #include "tracer/survive.h"
-#include "tracer/uring.h"
 #include "tracer/userfault.h"
 
 enum {
@@ -59,40 +60,6 @@ static int refuse_child_stack(struct session *session, struct thread *thread,
 		return r;
 	return session_refuse(session, thread, max_u64(m->start, stack[0]), top,
 			      REFUSED_STACK);
-}
-
-struct async {
-	struct session *session;
-	struct thread *thread;
-};
-
-static int refuse_async(void *context, uint64_t start, uint64_t end)
-{
-	const struct async *async = context;
-
-	if (!call_guarded(async->session, start, end - start))
-		return 0;
-	return session_refuse(async->session, async->thread, start, end,
-			      REFUSED_ASYNC);
-}
-
-/*
- * 0: what it submits is not guarded any longer, and pages may be closed while
- * it waits; 1: it has an argument in guarded memory.
- */
-static int enter_uring(struct session *session, struct thread *thread,
-		       const struct call *call)
-{
-	struct async async = { session, thread };
-	int r = process_remap(session->process);
-
-	if (r == 0)
-		r = uring_buffers(session->process, refuse_async, &async);
-	if (r < 0)
-		return r;
-	thread->call_stays = true;
-	return call->args[4] &&
-	       call_guarded(session, call->args[4], max_u64(call->args[5], 64));
 }
 
 static int enter_in_place(struct session *session, struct thread *thread,
@@ -192,7 +159,7 @@ static int enter_guarded(struct session *session, struct thread *thread,
 				       frame_is_open(session, thread)))
 		return 0;
 	if (call->number == SYS_io_uring_enter) {
-		r = enter_uring(session, thread, call);
+		r = async_submit(session, thread, call);
 		if (r <= 0)
 			return r;
 	}
@@ -301,6 +268,8 @@ int call_enter(struct session *session, struct thread *thread,
 	unsigned flags = call_flags(call->number);
 	int r = resumed ? 0 : timeout_enter(session, thread, call);
 
+	if (r == 0 && session->phase == PHASE_RESTING)
+		return async_rest(session, thread, call);
 	if (r < 0 || session->phase != PHASE_ARMED)
 		return r;
 	r = confined_enter(session, thread, call);
@@ -314,6 +283,8 @@ int call_enter(struct session *session, struct thread *thread,
 	if (r < 0)
 		return r;
 	r = userfault_enter(session, thread, call);
+	if (r == 0)
+		r = async_enter(session, thread, call);
 	if (r < 0)
 		return r;
 	if (flags & CALL_MAPS) {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "tracer/ahead.h"
+#include "tracer/async.h"
 #include "tracer/fault.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/rseq.h"
@@ -122,6 +123,8 @@ static int open_seen(struct session *session, struct thread *thread,
 		uint64_t end = page_up(effects[i].access.addr +
 				       max_u64(effects[i].access.size, 1));
 
+		if (async_minds(session, effects[i].access.addr))
+			continue;
 		r = guard_open(&session->guard, &injection, start, end);
 	}
 	return first_error(r, inject_end(&injection));
@@ -227,8 +230,8 @@ static int break_off(struct session *session, struct thread *thread)
 				      at + RSEQ_DESCRIPTION, REFUSED_SEQUENCE);
 }
 
-int session_fault(struct session *session, struct thread *thread,
-		  const siginfo_t *info)
+static int serve(struct session *session, struct thread *thread,
+		 const siginfo_t *info)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
 	struct decoded *decoded;
@@ -289,6 +292,18 @@ int session_fault(struct session *session, struct thread *thread,
 	return session_step(session, thread,
 			    decoded->result == 0 ? &decoded->insn : NULL, info,
 			    &regs);
+}
+
+int session_fault(struct session *session, struct thread *thread,
+		  const siginfo_t *info)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
+	int r = serve(session, thread, info);
+
+	/* What was stored in a ring of its io_uring is looked at at once. */
+	return r == FAULT_OURS && async_minds(session, addr)
+		       ? async_stored(session, thread, addr)
+		       : r;
 }
 
 bool fault_waits(const struct thread *thread)

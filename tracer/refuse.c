@@ -7,7 +7,6 @@
 #include "tracer/process/inject.h"
 #include "tracer/process/rseq.h"
 #include "tracer/refuse.h"
-#include "tracer/uring.h"
 
 enum {
 	TCB_SIZE = 2304, /* struct pthread of glibc 2.36 */
@@ -136,18 +135,9 @@ static int refuse_altstack(struct watch *watch, struct thread *thread)
 	return r;
 }
 
-static int refuse_async(void *context, uint64_t start, uint64_t end)
-{
-	return watch_refuse(context, start, end, REFUSED_ASYNC);
-}
-
 int refuse_threads(struct watch *watch, struct process *process)
 {
 	bool altstacks = uses_altstacks(process);
-	int first = uring_buffers(process, refuse_async, watch);
-
-	if (first < 0)
-		return first;
 
 	table_for_each(&process->threads, s)
 	{

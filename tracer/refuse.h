@@ -6,7 +6,7 @@
  *
  * What the kernel writes to without asking: the stack in use (signal frames),
  * the thread control block, rseq area, robust list and alternate signal stack
- * of every thread, and the buffers of asynchronous I/O (docs/kernel.md).
+ * of every thread (docs/kernel.md).
  */
 
 #include "tracer/watch.h"

@@ -90,7 +90,8 @@ bool seccomp_serves(const struct session *session)
 /*
  * System calls are seen while pages are closed, unless filters tell those that
  * matter, and where one that we interrupted, moved or were told of must be
- * seen to its end.
+ * seen to its end.  And all that may give memory to an io_uring:
+ * what it was given between slices it uses in them.
  */
 enum trace_resume seccomp_resume(const struct session *session,
 				 const struct thread *thread)
@@ -100,7 +101,9 @@ enum trace_resume seccomp_resume(const struct session *session,
 
 	return (armed && (told || !seccomp_serves(session))) || thread->call ||
 			       thread->restarted || thread->partial ||
-			       thread->asks
+			       thread->asks ||
+			       (session->async.used &&
+				session->phase == PHASE_RESTING)
 		       ? TRACE_SYSCALL
 		       : TRACE_CONT;
 }

@@ -143,6 +143,7 @@ void session_free(struct session *session)
 	ranges_done(&session->pinned);
 	ranges_done(&session->reclose);
 	ranges_done(&session->registered);
+	async_forget(session);
 	process_free(session->process);
 	closep(&session->exec_failed);
 	follow_newborn_free(session->newborn);

@@ -17,10 +17,10 @@
  */
 
 #include "disasm/ahead.h"
+#include "tracer/async.h"
 #include "tracer/component/component.h"
 #include "tracer/event/event.h"
 #include "tracer/event/log.h"
-#include "tracer/guard/guard.h"
 #include "tracer/options.h"
 #include "tracer/room.h"
 #include "tracer/seccomp.h"
@@ -109,6 +109,7 @@ struct session {
 	bool unprivileged;     /* not told yet; privilege.h */
 	bool userfaults;       /* it has, or had, a userfaultfd */
 	struct ranges registered; /* with that, when last looked; tag 0 */
+	struct async async;	  /* what its io_uring may touch */
 	uint64_t decoded_remaps;  /* process->remaps that it holds for */
 
 	struct log *log;    /* of the family, or its own: */
@@ -129,9 +130,9 @@ struct session {
 	int self_test; /* 1 seen, 0 not made, < 0 failed */
 	unsigned leave_tries;
 	uint64_t leave_ns; /* when calls that could go on were still let */
-	bool left_armed; /* pages were closed when it was left */
-	bool confined;	 /* nothing may be injected any longer */
-	int failure;	 /* -errno that ends the session */
+	bool left_armed;   /* pages were closed when it was left */
+	bool confined;	   /* nothing may be injected any longer */
+	int failure;	   /* -errno that ends the session */
 	const char *failed_at;
 	struct error *err;
 	/* The last answer of leave.c */

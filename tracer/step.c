@@ -336,7 +336,8 @@ int session_step(struct session *session, struct thread *thread,
 	} else if (r == 0) {
 		report_raised(s);
 	}
-	if (r == 0 && (s->raised || session->policy == POLICY_EVERY))
+	if (r == 0 && (s->raised || session->policy == POLICY_EVERY ||
+		       async_minds(session, s->fault_addr)))
 		r = close_pages(s);
 	answer = s->raised || s->traps ? FAULT_THEIRS : FAULT_OURS;
 	ranges_done(&s->opened);

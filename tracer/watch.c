@@ -57,6 +57,7 @@ void watch_done(struct watch *watch)
 	ranges_done(&watch->pages);
 	ranges_done(&watch->never);
 	ranges_done(&watch->refused);
+	ranges_done(&watch->minded);
 }
 
 int watch_refuse(struct watch *watch, uint64_t start, uint64_t end,
@@ -94,13 +95,13 @@ static int add_pages(struct watch *watch, const struct guard *guard,
 	return r;
 }
 
-/* The pages under the watched bytes. */
+/* The pages under these bytes. */
 static int find_pages(struct watch *watch, const struct process *process,
-		      const struct guard *guard)
+		      const struct guard *guard, const struct ranges *bytes)
 {
-	for (size_t i = 0; i < watch->bytes.count; i++) {
-		uint64_t at = page_down(watch->bytes.range[i].start);
-		uint64_t end = page_up(watch->bytes.range[i].end);
+	for (size_t i = 0; i < bytes->count; i++) {
+		uint64_t at = page_down(bytes->range[i].start);
+		uint64_t end = page_up(bytes->range[i].end);
 
 		while (at < end) {
 			const struct mapping *m = maps_above(process->maps, at);
@@ -168,7 +169,9 @@ int watch_resolve(struct watch *watch, struct process *process,
 			r = 0;
 	}
 	if (r == 0)
-		r = find_pages(watch, process, guard);
+		r = find_pages(watch, process, guard, &watch->bytes);
+	if (r == 0 && watch->pages.count)
+		r = find_pages(watch, process, guard, &watch->minded);
 	if (r == 0)
 		r = take_refused(watch);
 	return r;

@@ -46,6 +46,8 @@ struct watch {
 	struct ranges pages;   /* to be guarded; tag: PROT_* */
 	struct ranges never;   /* pages of refusals; tag: enum refusal */
 	struct ranges refused; /* wanted bytes among them; tag likewise */
+	struct ranges minded;  /* pages that are guarded for what is stored
+				  there; tag: of whom minds it */
 	uint64_t born;	       /* class objects that only a later scan found */
 };
 

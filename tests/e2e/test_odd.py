@@ -85,6 +85,57 @@ class Userfaults(Attaching):
         self.assertEqual({"array": None, "hole": self.REASON}, ranges)
 
 
+class Rings(Attaching):
+    """Memory that an io_uring was given once; that the program sees no
+    difference under --every, test_same tells."""
+
+    REASON = "buffer of asynchronous I/O"
+
+    def reads(self, how, *options):
+        bare = run([target("rings"), how])
+        if bare.out.startswith(b"no"):
+            self.skipTest(text(bare.out))
+        result, log = self.traced([target("rings"), how], "-w", "box",
+                                  *options)
+        self.assertEqual((text(bare.out), bare.status),
+                         (text(result.out), result.status), text(result.err))
+        return log
+
+    def test_pinned_buffers_are_named(self):
+        closed, = self.reads("fixed").of("closed")
+        self.assertEqual(
+            (self.REASON, 8192), (closed["reason"], int(closed["end"], 16) -
+                                  int(closed["start"], 16)))
+
+    def test_rings_of_the_program_are_named(self):
+        closed = self.reads("own", "-w", "control").of("closed")
+        self.assertEqual({self.REASON}, {each["reason"] for each in closed})
+
+    def test_stores_alone_give_memory(self):
+        for how in ("grown", "polled"):
+            with self.subTest(how):
+                closed = self.reads(how).of("closed")
+                self.assertEqual([self.REASON] * 3,
+                                 [each["reason"] for each in closed])
+
+    def test_sampled(self):
+        for how in ("mapped", "polled"):
+            with self.subTest(how):
+                self.reads(how, "--sample")
+
+    def test_pinned_before_we_came(self):
+        with running([target("rings"), "fixed", "wait"]) as process:
+            line = text(process.stdout.readline())
+            if line.startswith("no"):
+                self.skipTest(line)
+            log = self.attach(process.pid, "-w", "box", "--duration", "0.3")
+            out, err = process.communicate(b"\n", harness.TIMEOUT)
+        self.assertEqual((0, "5\nh\n----\n"), (process.returncode, text(out)),
+                         text(err))
+        self.assertIn(self.REASON, [r.get("refused")
+                                    for r in log.of("armed")[0]["ranges"]])
+
+
 class Pending(Attaching):
     """A blocked signal that the program sent itself waits, while we come,
     close pages, and go; for SIGSEGV see test_survive.py."""

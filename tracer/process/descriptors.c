@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/directory.h"
@@ -20,18 +21,36 @@ static bool matches(int directory, const char *name,
 	return false;
 }
 
-bool descriptors_any(pid_t pid, const char *const patterns[], size_t count)
+static DIR *open_directory(pid_t pid)
 {
-	_cleanup_(closedirp) DIR *directory = NULL;
-	struct dirent *entry;
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	directory = opendir(path);
+	return opendir(path);
+}
+
+bool descriptors_any(pid_t pid, const char *const patterns[], size_t count)
+{
+	_cleanup_(closedirp) DIR *directory = open_directory(pid);
+	struct dirent *entry;
+
 	while (directory && (entry = readdir(directory)))
 		if (matches(dirfd(directory), entry->d_name, patterns, count))
 			return true;
 	return false;
+}
+
+int descriptors_each(pid_t pid, const char *pattern,
+		     int (*visit)(void *context, int fd), void *context)
+{
+	_cleanup_(closedirp) DIR *directory = open_directory(pid);
+	struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && directory && (entry = readdir(directory)))
+		if (matches(dirfd(directory), entry->d_name, &pattern, 1))
+			r = visit(context, atoi(entry->d_name));
+	return r;
 }
 
 bool descriptors_match(pid_t pid, int fd, const char *pattern)

@@ -15,5 +15,9 @@
 /* Is one of all that it has open of one of the @count patterns? */
 bool descriptors_any(pid_t pid, const char *const patterns[], size_t count);
 
+/* Visit each that is of @pattern, until that returns non-zero; returns it. */
+int descriptors_each(pid_t pid, const char *pattern,
+		     int (*visit)(void *context, int fd), void *context);
+
 /* Is descriptor @fd? */
 bool descriptors_match(pid_t pid, int fd, const char *pattern);
