@@ -7,16 +7,35 @@
 
 enum { RESTART_BLOCK = -516 };
 
+/* A closed page of shared memory does not take what is brought back. */
+static bool is_shared(const struct session *session,
+		      const struct buffer_use *buffer)
+{
+	const struct maps *maps = session->process->maps;
+	const struct mapping *m = maps_above(maps, buffer->addr);
+	const struct mapping *stop = maps->mapping + maps->count;
+
+	for (; m && m < stop && m->start < buffer->addr + buffer->size; m++)
+		if (m->shared)
+			return true;
+	return false;
+}
+
 /* Our copying forces rights: what the program may not write, the kernel must
  * refuse to write, too. */
-static bool may_be_written(struct session *session,
-			   const struct call_plan *plan)
+static bool may_be_moved(struct session *session, const struct call_plan *plan)
 {
+	if (process_remap(session->process) < 0)
+		return false;
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct buffer_use *b = &plan->buffer[i];
-		int prot = b->direction & BUFFER_OUT ? PROT_WRITE : PROT_READ;
+		bool written = b->direction & BUFFER_OUT;
 
-		if (!fault_allowed(session, b->addr, b->size, prot))
+		if (!fault_allowed(session, b->addr, b->size,
+				   written ? PROT_WRITE : PROT_READ))
+			return false;
+		if (written && call_guarded(session, b->addr, b->size) &&
+		    is_shared(session, b))
 			return false;
 	}
 	return true;
@@ -33,7 +52,7 @@ int moved_enter(struct session *session, struct thread *thread,
 
 	if (!inflight)
 		return -ENOMEM;
-	if (!may_be_written(session, plan))
+	if (!may_be_moved(session, plan))
 		return 1;
 	r = room_take(&session->rooms, thread, room, &inflight->room);
 	if (r < 0)
