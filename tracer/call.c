@@ -10,6 +10,7 @@
 #include "tracer/lift.h"
 #include "tracer/partial.h"
 #include "tracer/process/mem.h"
+#include "tracer/remote.h"
 #include "tracer/rewrites.h"
 #include "tracer/survive.h"
 
@@ -186,6 +187,9 @@ static int leave(struct session *session, struct thread *thread, int64_t result)
 
 	for (int i = 0; i < 6; i++)
 		call.args[i] = thread->last_args[i];
+	r = remote_exit(session, thread, &result);
+	if (r < 0)
+		return r;
 	if (!is_restart(result) && result != -EINTR) {
 		thread->restarted = thread->remade = false;
 		thread->call_deadline = 0;

@@ -7,6 +7,7 @@
 #include "tracer/lift.h"
 #include "tracer/partial.h"
 #include "tracer/process/kept.h"
+#include "tracer/remote.h"
 #include "tracer/seccomp.h"
 #include "tracer/session.h"
 #include "tracer/survive.h"
@@ -216,6 +217,8 @@ int leave_settle(struct session *session, struct thread *thread, int *signal)
 	*signal = 0;
 	if (thread->call)
 		settle_call(session, thread);
+	else
+		remote_settle(session, thread);
 	if (partial_stays(session, thread))
 		return LEAVE_LATER;
 	/* The call may be the one that set the mask, which nobody asked for

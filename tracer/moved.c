@@ -21,6 +21,26 @@ static bool is_shared(const struct session *session,
 	return false;
 }
 
+/* Is the pointer to it, which is changed, a part of another buffer, too? */
+static bool is_named_twice(const struct call_plan *plan,
+			   const struct buffer_use *buffer)
+{
+	uint64_t word;
+
+	if (buffer->parent < 0)
+		return false;
+	word = plan->buffer[buffer->parent].addr + buffer->place;
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct buffer_use *other = &plan->buffer[i];
+
+		if (i != (unsigned)buffer->parent &&
+		    other->addr < word + sizeof(word) &&
+		    word < other->addr + other->size)
+			return true;
+	}
+	return false;
+}
+
 /* Our copying forces rights: what the program may not write, the kernel must
  * refuse to write, too. */
 static bool may_be_moved(struct session *session, const struct call_plan *plan)
@@ -34,8 +54,9 @@ static bool may_be_moved(struct session *session, const struct call_plan *plan)
 		if (!fault_allowed(session, b->addr, b->size,
 				   written ? PROT_WRITE : PROT_READ))
 			return false;
-		if (written && call_guarded(session, b->addr, b->size) &&
-		    is_shared(session, b))
+		if (call_guarded(session, b->addr, b->size) &&
+		    ((written && is_shared(session, b)) ||
+		     is_named_twice(plan, b)))
 			return false;
 	}
 	return true;

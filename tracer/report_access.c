@@ -78,7 +78,10 @@ static void write_event(struct session *session, struct thread *thread,
 		.seq = ++session->log->seq,
 		.insn_seq = session->log->insns,
 		.time = report_time(),
-		.pid = thread->tgid,
+		/* Of a call that reaches into another process the latter. */
+		.pid = thread->process == session->process
+			       ? thread->tgid
+			       : session->process->pid,
 		.tid = thread->tid,
 		.comm = thread_comm(thread),
 		.op = (enum event_op)effect->access.op,

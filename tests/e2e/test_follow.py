@@ -120,6 +120,22 @@ class Follow(Case):
             if r["insn"].startswith("lock"))
         self.assertEqual([TURNS] * 4, sorted(counts.values()))
 
+    def test_reaches_into_another(self):
+        """process_vm_readv(2) from child to parent, and back: both told."""
+        log = self.same([target("remote")], "-w", "box")
+        first = log.records[0]["pid"]
+        child = [r["child"] for r in log.of("fork")]
+        for owner, caller in (first, child[0]), (child[1], first):
+            found = [(r["op"], r["size"], r.get("new", r["old"])[-10:])
+                     for r in log.accesses if r["by"] == "kernel" and
+                     (r["pid"], r["tid"]) == (owner, caller)]
+            self.assertEqual(
+                [("read", 3, "68656c"), ("read", 9, "776f726c64"),
+                 ("write", 3, "48454c"), ("write", 9, "776f726c64"),
+                 ("read", 16384), ("read", 8), ("read", 8, "0000000007"),
+                 ("write", 8, "0000000008")],
+                [f[:2] if i in (4, 5) else f for i, f in enumerate(found)])
+
     def test_first_in_each(self):
         log = self.same([target("family"), "prefork"], "-w", "map:bss",
                         "--first")
@@ -230,8 +246,9 @@ def add(name, arguments):
     setattr(Follow, "test_same_" + "_".join([name, *arguments]), test)
 
 
-# Tested above; traces its children itself, which a tracer of them prevents.
-APART = {"family", "seizes"}
+# Tested above (remote with -f of its own); traces its children itself, which a
+# tracer of them prevents.
+APART = {"family", "remote", "seizes"}
 
 for each in all_targets():
     if each not in APART and forks(each):
