@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tracer/event/record.h"
+#include "tracer/family.h"
 #include "tracer/process/mem.h"
 #include "tracer/session.h"
 
@@ -11,6 +12,7 @@ void shadow_done(struct shadow *shadow)
 	ranges_done(&shadow->ranges);
 	free(shadow->bytes);
 	free(shadow->known);
+	free(shadow->views);
 	*shadow = (struct shadow){ 0 };
 }
 
@@ -113,19 +115,79 @@ void shadow_check(struct session *session, uint64_t start, uint64_t end)
 	}
 }
 
-void shadow_forget(struct session *session, uint64_t start, uint64_t end)
+/* @bytes are written at @start of one view; NULL: something may be. */
+static void put(struct session *session, const struct shadow_view *view,
+		uint64_t start, uint64_t end, const uint8_t *bytes)
 {
+	uint64_t at = start;
 	struct part part;
 
-	while (next_part(&session->shadow, &start, end, &part))
+	while (next_part(&session->shadow, &at, end, &part)) {
+		/* A private page may be a copy by now. */
+		if (bytes && view->shared)
+			memcpy(part.bytes, bytes + (part.start - start),
+			       part.size);
+		else
+			memset(part.known, 0, part.size);
+	}
+}
+
+/* The same in all other views of the file's bytes from @first to @last. */
+static void put_elsewhere(struct session *session,
+			  const struct shadow_view *from, uint64_t first,
+			  uint64_t last, const uint8_t *bytes)
+{
+	struct session *other = session->family->sessions;
+
+	for (; other; other = other->next) {
+		for (size_t i = 0; i < other->shadow.nviews; i++) {
+			const struct shadow_view *v = &other->shadow.views[i];
+			uint64_t low = max_u64(first, v->offset);
+			uint64_t high =
+				min_u64(last, v->offset + (v->end - v->start));
+
+			if (v != from && low < high &&
+			    v->device == from->device &&
+			    v->inode == from->inode)
+				put(other, v, v->start + (low - v->offset),
+				    v->start + (high - v->offset),
+				    bytes ? bytes + (low - first) : NULL);
+		}
+	}
+}
+
+static void mirror(struct session *session, uint64_t start, uint64_t end,
+		   const uint8_t *bytes)
+{
+	const struct shadow *shadow = &session->shadow;
+
+	for (size_t i = 0; i < shadow->nviews; i++) {
+		const struct shadow_view *v = &shadow->views[i];
+		uint64_t low = max_u64(start, v->start);
+		uint64_t high = min_u64(end, v->end);
+
+		if (v->shared && low < high)
+			put_elsewhere(session, v, v->offset + (low - v->start),
+				      v->offset + (high - v->start),
+				      bytes ? bytes + (low - start) : NULL);
+	}
+}
+
+void shadow_forget(struct session *session, uint64_t start, uint64_t end)
+{
+	uint64_t at = start;
+	struct part part;
+
+	while (next_part(&session->shadow, &at, end, &part))
 		memset(part.known, 0, part.size);
+	mirror(session, start, end, NULL);
 }
 
 void shadow_access(struct session *session, const struct effect *effect,
 		   bool by_kernel)
 {
 	const struct access *access = &effect->access;
-	uint64_t start = access->addr, at = start;
+	uint64_t start = access->addr, at = start, end = start + access->size;
 	bool writes = access->op & ACCESS_WRITE;
 	struct part part;
 
@@ -139,7 +201,7 @@ void shadow_access(struct session *session, const struct effect *effect,
 				      start + max_u64(access->size, 1));
 		return;
 	}
-	while (next_part(&session->shadow, &at, start + access->size, &part)) {
+	while (next_part(&session->shadow, &at, end, &part)) {
 		uint64_t offset = part.start - start;
 
 		compare(session, &part, effect->old + offset);
@@ -147,6 +209,8 @@ void shadow_access(struct session *session, const struct effect *effect,
 			memcpy(part.bytes, effect->new + offset, part.size);
 		memset(part.known, 1, part.size);
 	}
+	if (writes)
+		mirror(session, start, end, effect->new);
 }
 
 /* The watched bytes that are closed; more than are kept: none. */
@@ -176,6 +240,41 @@ static int collect(struct session *session, struct ranges *ret, uint64_t *total)
 	return r;
 }
 
+/* Of all that is guarded: what is written may be watched in another view. */
+static int find_views(const struct session *session, struct shadow *shadow)
+{
+	const struct ranges *pages = &session->guard.pages;
+	const struct maps *maps = session->process->maps;
+	const struct mapping *m, *stop = maps->mapping + maps->count;
+
+	for (size_t i = 0; i < pages->count; i++) {
+		const struct range *page = &pages->range[i];
+
+		m = maps_above(maps, page->start);
+		for (; m && m < stop && m->start < page->end; m++) {
+			uint64_t start = max_u64(m->start, page->start);
+			struct shadow_view *view;
+
+			if (!m->inode)
+				continue;
+			view = reallocarray(shadow->views, shadow->nviews + 1,
+					    sizeof(*view));
+			if (!view)
+				return -ENOMEM;
+			shadow->views = view;
+			view[shadow->nviews++] = (struct shadow_view){
+				.start = start,
+				.end = min_u64(m->end, page->end),
+				.device = m->device,
+				.inode = m->inode,
+				.offset = m->offset + (start - m->start),
+				.shared = m->shared,
+			};
+		}
+	}
+	return 0;
+}
+
 int shadow_take(struct session *session)
 {
 	struct shadow *shadow = &session->shadow;
@@ -190,6 +289,8 @@ int shadow_take(struct session *session)
 	result = collect(session, &shadow->ranges, &total);
 	shadow->bytes = calloc(total + 1, 1);
 	shadow->known = calloc(total + 1, 1);
+	if (result == 0 && shadow->ranges.count)
+		result = find_views(session, shadow);
 	if (result < 0 || !shadow->bytes || !shadow->known) {
 		shadow_done(shadow);
 		return -ENOMEM;

@@ -9,7 +9,9 @@
  * found, for nothing: if that is something else, there was a writer.  What
  * nobody touches again is looked at when its page is opened and when the
  * program ends.  Whatever was open, or was written by the kernel, is unknown
- * until the next access, so that no writer is invented.
+ * until the next access, so that no writer is invented.  What was written
+ * through one view of shared memory is so in all views of it that are guarded,
+ * of all processes that we trace.
  */
 
 #include "tracer/guard/ranges.h"
@@ -19,10 +21,19 @@ struct effect;
 
 enum { SHADOW_MOST = 64 << 10 /* bytes watched */ };
 
+/* Guarded memory of a file, or shared without one. */
+struct shadow_view {
+	uint64_t start, end;
+	uint64_t device, inode, offset; /* of start */
+	bool shared;
+};
+
 struct shadow {
 	struct ranges ranges; /* tag: where in bytes */
 	uint8_t *bytes;
 	uint8_t *known; /* one each: are they */
+	struct shadow_view *views;
+	size_t nviews;
 };
 
 /* Pages were closed, no thread runs: learn what is there. */

@@ -9,8 +9,8 @@ from harness import Case, all_targets, declared, run, target, text
 # touch it so that a sampled watch sees nothing.
 SAMPLED = {"churn"}
 
-# Memory that is written behind the tracer's back, or through another view.
-UNEXPLAINED = {"unexplained", "views"}
+# Memory that is written behind the tracer's back.
+UNEXPLAINED = {"unexplained"}
 
 
 class Same(Case):
