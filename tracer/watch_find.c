@@ -6,11 +6,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/component/area.h"
 #include "tracer/process/demangle.h"
+#include "tracer/process/mem.h"
 #include "tracer/watch_find.h"
 #include "tracer/watch_member.h"
 
 enum { SAME_NAME = 8, NEAR = 3 };
+enum { ARENAS_MOST = 1024 /* that are looked for in one mapping */ };
 
 int finder_want(struct finder *finder, uint64_t start, uint64_t end)
 {
@@ -198,10 +201,57 @@ static bool is_bss(const struct finder *finder, const struct mapping *m)
 	       symbols_module(finder->process->symbols, m->start);
 }
 
-/* Arenas of glibc's malloc begin at a multiple of 64 MiB. */
-static bool is_arena(const struct mapping *m)
+/* Nobody has been there: glibc makes it writable and then begins it. */
+static bool is_reserved(const struct finder *finder, uint64_t start)
 {
-	return is_anonymous(m) && (m->start & 0x3ffffff) == 0;
+	uint64_t last = start + ARENA_HEAP - 1;
+	const struct mapping *m = maps_find(finder->process->maps, last);
+
+	return m && is_anonymous(m) && m->prot == PROT_NONE &&
+	       !ranges_find(&finder->guard->pages, last);
+}
+
+/* Does the heap of an arena begin at @start? */
+static bool is_arena(const struct finder *finder, uint64_t start)
+{
+	const struct mapping *m = maps_find(finder->process->maps, start);
+	uint64_t info[4];
+
+	if (!m || !is_anonymous(m))
+		return false;
+	if (mem_is_missing(process_pagemap(finder->process), start, start + 1))
+		return is_reserved(finder, start);
+	if (mem_read(finder->process->mem, start, info, sizeof(info)) < 0)
+		return false;
+	return area_is_arena(finder->process->maps, info) ||
+	       (!info[0] && is_reserved(finder, start));
+}
+
+/*
+ * Of memory without a file the part that glibc's malloc has for its arenas, or
+ * the rest.  Mappings that were made apart may be one to the kernel.
+ */
+static int want_anonymous(struct finder *finder, const struct mapping *m,
+			  bool heap)
+{
+	uint64_t head = m->start & ~(ARENA_HEAP - 1), at = m->start;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < ARENAS_MOST && head < m->end; i++) {
+		uint64_t low = max_u64(head, m->start);
+
+		head += ARENA_HEAP;
+		if (!is_arena(finder, head - ARENA_HEAP))
+			continue;
+		if (heap)
+			r = finder_want(finder, low, min_u64(head, m->end));
+		else if (at < low)
+			r = finder_want(finder, at, low);
+		at = min_u64(head, m->end);
+	}
+	if (r == 0 && !heap && at < m->end)
+		r = finder_want(finder, at, m->end);
+	return r;
 }
 
 static bool map_matches(const struct finder *finder, const struct spec *spec,
@@ -215,13 +265,14 @@ static bool map_matches(const struct finder *finder, const struct spec *spec,
 		return false;
 	switch (spec->map) {
 	case SPEC_MAP_HEAP:
-		return strcmp(m->path, "[heap]") == 0 || is_arena(m);
+		return strcmp(m->path, "[heap]") == 0 ||
+		       (is_anonymous(m) && !is_bss(finder, m));
 	case SPEC_MAP_DATA:
 		return m->inode != 0;
 	case SPEC_MAP_BSS:
 		return is_bss(finder, m);
 	case SPEC_MAP_ANON:
-		return is_anonymous(m) && !is_bss(finder, m) && !is_arena(m);
+		return is_anonymous(m) && !is_bss(finder, m);
 	case SPEC_MAP_STACK:
 	case SPEC_MAP_PATH:
 	default:
@@ -256,7 +307,13 @@ static int find_map(struct finder *finder, const struct spec *spec)
 
 		if (!map_matches(finder, spec, m))
 			continue;
-		r = finder_want(finder, m->start, wanted_end(finder, spec, m));
+		if (spec->map == SPEC_MAP_ANON ||
+		    (spec->map == SPEC_MAP_HEAP && is_anonymous(m)))
+			r = want_anonymous(finder, m,
+					   spec->map == SPEC_MAP_HEAP);
+		else
+			r = finder_want(finder, m->start,
+					wanted_end(finder, spec, m));
 		if (r < 0)
 			return r;
 	}

@@ -91,6 +91,16 @@ class Counting(Case):
                           if value // 1000 in (1, 2, 3)
                           and value % 1000 < 4])
 
+    def test_heap_is_malloc_s(self):
+        """Its arenas, and no mapping of the program's own beside them."""
+        argv = [target("arenas"), "500"]
+        own = ["0x5a", "0x5b", "0x5c"]
+        for watch, found, blocks in (("heap", [], 500), ("anon", own, 0)):
+            _, log = self.traced(argv, "-w", "map:" + watch, "--every")
+            written = [a["new"] for a in log.accesses if a["op"] == "write"]
+            self.assertEqual(found, [w for w in written if w in own])
+            self.assertEqual(blocks, written.count("0x000a3e4a"))
+
     def test_main_thread_is_gone(self):
         result, log = self.traced([target("main_exit")], "-w", "number",
                                   "--every")

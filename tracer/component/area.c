@@ -10,9 +10,6 @@ enum {
 	OLD_TCACHE_CHUNK = 0x251, /* before */
 };
 
-/* A heap of another arena is aligned to this. */
-#define ARENA_HEAP (UINT64_C(64) << 20)
-
 static bool is_brk(const struct mapping *m)
 {
 	return !strcmp(m->path, "[heap]");
@@ -86,7 +83,13 @@ static uint64_t main_first(struct area_finder *finder, uint64_t start,
 	return start;
 }
 
-/* struct _heap_info: arena, previous heap, size, mprotected size, page size */
+bool area_is_arena(const struct maps *maps, const uint64_t info[4])
+{
+	return info[2] >= PAGE && info[2] <= ARENA_HEAP &&
+	       info[2] % PAGE == 0 && info[3] >= info[2] &&
+	       info[3] <= ARENA_HEAP && maps_find(maps, info[0]);
+}
+
 static bool arena_area(struct area_finder *finder, uint64_t addr,
 		       struct area *ret)
 {
@@ -96,9 +99,7 @@ static bool arena_area(struct area_finder *finder, uint64_t addr,
 	if (!m || !is_anonymous(m) ||
 	    !pages_words(finder->pages, start, info, 4))
 		return false;
-	if (info[2] < PAGE || info[2] > ARENA_HEAP || info[2] % PAGE ||
-	    info[3] < info[2] || info[3] > ARENA_HEAP ||
-	    addr - start >= info[2] || !maps_find(finder->maps, info[0]))
+	if (!area_is_arena(finder->maps, info) || addr - start >= info[2])
 		return false;
 	ret->kind = AREA_CHUNKS;
 	ret->first = start + HEAP_INFO;

@@ -45,6 +45,16 @@ struct run {
 
 enum { RUNS = 16 };
 
+/*
+ * The heaps of glibc's arenas but the main one, each of HEAP_MAX_SIZE at a
+ * multiple of that, begin with a struct heap_info: its arena, the heap before,
+ * the bytes in use, and those that were made writable.
+ */
+#define ARENA_HEAP (UINT64_C(64) << 20)
+
+/* Do these first words look like one? */
+bool area_is_arena(const struct maps *maps, const uint64_t info[4]);
+
 struct area_finder {
 	struct pages *pages;
 	const struct maps *maps;
