@@ -252,17 +252,23 @@ static int set_pid(struct cli *cli, const char *argument, struct error *err)
 	uint64_t pid;
 	int r;
 
-	if (cli->pid)
+	if (!*argument)
 		return error_set(err, -EINVAL,
-				 "-p is given twice: this version traces one "
-				 "process at a time, so run one clsattach for "
-				 "each");
+				 "-p: the number of the process is empty: "
+				 "pgrep NAME prints that of a program that "
+				 "runs");
 	r = value_count(argument, 1, INT_MAX, &pid);
 	if (r < 0)
 		return error_set(err, r,
 				 "-p %s: a process is named by its number, as "
 				 "pgrep prints it",
 				 argument);
+	if (cli->pid && cli->pid != (pid_t)pid)
+		return error_set(err, -EINVAL,
+				 "-p is given for two processes, %d and %d: "
+				 "this version traces one at a time, so run "
+				 "one clsattach for each",
+				 cli->pid, (pid_t)pid);
 	cli->pid = (pid_t)pid;
 	return 0;
 }

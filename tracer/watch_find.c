@@ -158,9 +158,12 @@ static int find_range(struct finder *finder, const struct spec *spec)
 
 		if (!m)
 			return error_set(finder->err, -EFAULT,
-					 "0x%" PRIx64 " is not mapped in "
-					 "process %d; see /proc/%d/maps",
-					 at, finder->process->pid,
+					 "cannot watch '%s': process %d has no "
+					 "memory at 0x%" PRIx64 "; /proc/%d/"
+					 "maps shows where it has some while "
+					 "it runs, and SYMBOL or class:GLOB "
+					 "find what moves with each run",
+					 spec->text, finder->process->pid, at,
 					 finder->process->pid);
 		at = m->end;
 	}

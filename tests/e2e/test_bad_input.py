@@ -125,7 +125,12 @@ class Run(Bad):
                 self.run_refused(FAILED, [], "-w", spec)
 
     def test_unmapped_address(self):
-        self.run_refused(FAILED, ["0x1000"], "-w", "0x1000+8")
+        self.run_refused(FAILED, ["watch '0x1000+8'", "no memory at 0x1000",
+                                  "/maps", "SYMBOL"], "-w", "0x1000+8")
+
+    def test_address_without_length(self):
+        self.run_refused(FAILED, ["watch '0x10'", "how many bytes",
+                                  "0x10+8"], "-w", "0x10")
 
     def test_library_that_never_comes(self):
         """No error: it could have come.  But it is said where one looks."""
@@ -163,6 +168,19 @@ class Attach(Bad):
         for pid in ("x", "0", "-1", "99999999999999999999", ""):
             with self.subTest(pid=pid):
                 self.refused([CLSATTACH, "-p", pid], FAILED)
+
+    def test_empty_pid(self):
+        line = self.refused([CLSATTACH, "-p", ""], FAILED, "-p", "empty",
+                            "pgrep")
+        self.assertNotIn("-p :", line)
+
+    def test_two_processes(self):
+        pid, other = str(unused_pid()), str(os.getpid())
+        self.refused([CLSATTACH, "-p", pid, "-p", other], FAILED, pid, other,
+                     "one clsattach for each")
+        # the same one is taken once: what fails is to find it
+        line = self.refused([CLSATTACH, "-p", pid, "-p", pid], FAILED, pid)
+        self.assertNotIn("-p", line)
 
     def test_no_pid(self):
         self.refused([CLSATTACH, "-w", "counter"], FAILED, "-p")

@@ -186,7 +186,7 @@ static void test_refused(void **state)
 		{ CLI_ATTACH, { NULL }, "which process" },
 		{ CLI_ATTACH, { "812" }, "named with -p PID" },
 		{ CLI_ATTACH, { "-p", "1", "x" }, "named with -p PID" },
-		{ CLI_ATTACH, { "-p", "1", "-p", "2" }, "one process" },
+		{ CLI_ATTACH, { "-p", "1", "-p", "2" }, "two processes" },
 		{ CLI_ATTACH, { "-p", "0" }, "by its number" },
 		{ CLI_ATTACH, { "-p", "1x" }, "by its number" },
 		{ CLI_ATTACH, { "-p", "2147483648" }, "by its number" },

@@ -191,6 +191,12 @@ static int range_parse(struct spec *spec, struct error *err)
 		if (!*text)
 			return range_check(spec, err);
 	}
+	if (!*text)
+		return error_set(err, -EINVAL,
+				 WATCH "it is not said how many bytes; write "
+				       "%.*s+8 for eight from there on, or "
+				       "0xADDR..0xADDR",
+				 WATCH_ARG(spec->text), WATCH_ARG(spec->text));
 	return error_set(err, -EINVAL,
 			 WATCH "after the address stands '%.*s'; a range is "
 			       "0xADDR+LEN or 0xADDR..0xADDR",
