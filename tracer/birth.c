@@ -193,16 +193,15 @@ static int adopt(struct session *session, struct thread *parent, pid_t tid)
 
 /*
  * Its parent is to find it free, as it would without us: to trace it, say.  So
- * it goes first; a newborn stops, or dies, without anybody's help.
+ * it goes first; a newborn stops, or dies, without anybody's help.  But where
+ * it was frozen, or reads in a page of a slow file to write its number to, that
+ * may take long: then it is freed when its stop comes.
  */
 static bool await_child(pid_t tid, struct stop *ret)
 {
-	int r;
+	const uint64_t patience = 1000000000; /* ns */
 
-	do
-		r = stop_wait(tid, true, ret);
-	while (r == -EINTR);
-	return r == 0;
+	return stop_wait_for(tid, patience, ret) == 0;
 }
 
 struct verdict session_clone(struct session *session, struct thread *thread)

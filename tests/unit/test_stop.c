@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -62,6 +64,35 @@ static void test_nobody_to_wait_for(void **state)
 	assert_int_equal(stop_wait(-1, true, &stop), -10 /* ECHILD */);
 }
 
+static void test_wait_is_bounded(void **state)
+{
+	struct timespec start, end;
+	int wait[2];
+	struct stop stop;
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(wait), 0);
+	child = fork();
+	if (child == 0) {
+		close(wait[1]);
+		_exit((int)read(wait[0], &byte, 1) + 3);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	assert_int_equal(stop_wait_for(child, 20000000, &stop),
+			 -11 /* EAGAIN */);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_true((end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec -
+			    start.tv_nsec >=
+		    20000000);
+	close(wait[1]);
+	assert_int_equal(stop_wait_for(child, UINT64_C(60000000000), &stop), 0);
+	assert_int_equal(stop.kind, STOP_EXITED);
+	assert_int_equal(stop.value, 3);
+	close(wait[0]);
+	assert_int_equal(stop_wait_for(child, 0, &stop), -10 /* ECHILD */);
+}
+
 static void test_dispositions(void **state)
 {
 	struct dispositions all = { .known = true };
@@ -94,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classify),
 		cmocka_unit_test(test_nobody_to_wait_for),
+		cmocka_unit_test(test_wait_is_bounded),
 		cmocka_unit_test(test_dispositions),
 		cmocka_unit_test(test_mask_in_a_handler),
 	};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "tracer/process/stop.h"
 
@@ -60,4 +62,29 @@ int stop_wait(pid_t tid, bool block, struct stop *ret)
 		return -EAGAIN;
 	*ret = stop_classify(got, status);
 	return 0;
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+int stop_wait_for(pid_t tid, uint64_t ns, struct stop *ret)
+{
+	enum { YIELDS = 50, NAP = 50000 /* ns */ };
+	uint64_t end = now() + ns;
+	int r;
+
+	for (int i = 0;; i++) {
+		r = stop_wait(tid, false, ret);
+		if ((r != -EAGAIN && r != -EINTR) || now() >= end)
+			return r == -EINTR ? -EAGAIN : r;
+		if (i < YIELDS)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = NAP }, NULL);
+	}
 }

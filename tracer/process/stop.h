@@ -7,6 +7,7 @@
  * The one door for waiting.  stop_classify() is pure.
  */
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/macro.h"
@@ -47,3 +48,6 @@ struct stop stop_classify(pid_t tid, int status);
  * -EAGAIN: nothing yet, if @block is false.
  */
 int stop_wait(pid_t tid, bool block, struct stop *ret) _must_check_;
+
+/* The same of @tid alone for @ns at most: -EAGAIN; signals do not end it. */
+int stop_wait_for(pid_t tid, uint64_t ns, struct stop *ret) _must_check_;
