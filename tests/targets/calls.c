@@ -20,8 +20,9 @@ enum { BUFFERS = 31, SHOWN = 64 };
 static const char *const places[] = { "guarded", "straddles", "mixed", "open" };
 
 static const struct live_cases *const tables[] = {
-	&live_files,  &live_control, &live_network, &live_poll, &live_process,
-	&live_queues, &live_rare,    &live_paths,   &live_more, &live_place,
+	&live_files,   &live_control, &live_network, &live_poll,
+	&live_process, &live_queues,  &live_rare,    &live_paths,
+	&live_more,    &live_place,   &live_short,
 };
 
 /* Where the next buffer goes, and what was given out. */

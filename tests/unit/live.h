@@ -55,7 +55,7 @@ struct live_cases {
 
 extern const struct live_cases live_files, live_control, live_network;
 extern const struct live_cases live_poll, live_process, live_queues, live_rare;
-extern const struct live_cases live_more, live_paths, live_place;
+extern const struct live_cases live_more, live_paths, live_place, live_short;
 
 void *scene_space(struct scene *scene, size_t size);
 void *scene_data(struct scene *scene, const void *data, size_t size);

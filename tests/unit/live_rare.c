@@ -126,13 +126,6 @@ static void set_keyctl_describe(struct scene *s)
 		   128);
 }
 
-static void set_keyctl_short(struct scene *s)
-{
-	long key = syscall(SYS_add_key, "user", "cls", "secret", 6, -2);
-
-	SCENE_CALL(s, SYS_keyctl, 11, (uint64_t)key, P(scene_space(s, 3)), 3);
-}
-
 static void set_sched_setattr(struct scene *s)
 {
 	uint32_t attr[14] = { 48 };
@@ -345,7 +338,6 @@ static const struct live_case rows[] = {
 	LIVE_ROW(add_key, LIVE_MAY_FAIL | LIVE_CHANGES),
 	LIVE_ROW(keyctl_read, LIVE_MAY_FAIL),
 	LIVE_ROW(keyctl_describe, LIVE_MAY_FAIL),
-	LIVE_ROW(keyctl_short, LIVE_MAY_FAIL | LIVE_HOLES),
 	LIVE_ROW(sched_setattr, 0),
 	LIVE_ROW(sched_wrong, LIVE_FAILS),
 	LIVE_ROW(perf, LIVE_MAY_FAIL),

@@ -251,6 +251,11 @@ static void test_more(void **state)
 	check_all(state, &live_more);
 }
 
+static void test_short(void **state)
+{
+	check_all(state, &live_short);
+}
+
 static void *shared(size_t size)
 {
 	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -280,7 +285,7 @@ int main(void)
 		cmocka_unit_test(test_network), cmocka_unit_test(test_poll),
 		cmocka_unit_test(test_process), cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_rare),	cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_more),
+		cmocka_unit_test(test_more),	cmocka_unit_test(test_short),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -46,6 +46,27 @@ static void test_flags(void **state)
 	assert_true(plan.flags & CALL_BLOCKS);
 }
 
+/* What a command does not look at is no buffer. */
+static void test_not_looked_at(void **state)
+{
+	static struct fake fake;
+	struct call_plan plan;
+
+	DESCRIBE(&fake, __NR_epoll_ctl, &plan, 3, 1 /* ADD */, 4, BASE);
+	expect(&plan, &(struct want){ BASE, 12, IN, -1, 3 }, 1, "add");
+	DESCRIBE(&fake, __NR_epoll_ctl, &plan, 3, 3 /* MOD */, 4, BASE);
+	expect(&plan, &(struct want){ BASE, 12, IN, -1, 3 }, 1, "modify");
+	DESCRIBE(&fake, __NR_epoll_ctl, &plan, 3, 2 /* DEL */, 4, BASE);
+	assert_int_equal(plan.kind, CALL_NONE);
+
+	DESCRIBE(&fake, __NR_syslog, &plan, 3 /* READ_ALL */, BASE, 64);
+	expect(&plan, &(struct want){ BASE, 64, OUT, -1, 1 }, 1, "read all");
+	for (uint64_t i = 5; i <= 10; i++) {
+		DESCRIBE(&fake, __NR_syslog, &plan, i, BASE, 64);
+		assert_int_equal(plan.kind, CALL_NONE);
+	}
+}
+
 /* A string ends at its NUL, at the limit, or with memory. */
 static void test_strings(void **state)
 {
@@ -279,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_not_looked_at),
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_overflow),

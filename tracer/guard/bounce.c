@@ -158,6 +158,7 @@ static int find_known(struct ending *end)
 	case WRITTEN_COMPARE:
 		return 0;
 	case WRITTEN_RESULT:
+	case WRITTEN_FITS:
 	case WRITTEN_WHOLE:
 		end->known = most;
 		return 0;

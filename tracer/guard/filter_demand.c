@@ -74,6 +74,7 @@ static bool add_special(struct filter_demand *demand, int number)
 		IN(4, SIZE_INT),
 	};
 	static const struct rule flock = BOTH(2, 32);
+	static const struct rule event = IN(3, SIZE_EPOLL_EVENT);
 	enum { ZERO_COPY = 0x4000000 /* MSG_ZEROCOPY: read later */ };
 
 	switch (number) {
@@ -83,6 +84,10 @@ static bool add_special(struct filter_demand *demand, int number)
 		       add_rule(demand, &futex[2]);
 	case __NR_fcntl:
 		return add_rule(demand, &flock);
+	case __NR_epoll_ctl:
+		return add_rule(demand, &event);
+	case __NR_recvfrom:
+		return true;
 	case __NR_sendto:
 		demand->flag_arg = 3;
 		demand->flags = ZERO_COPY;

@@ -124,6 +124,8 @@ void special_getsockopt(struct planner *planner)
 		GET_FILTER = 26,
 		TCP = 6,
 		ZEROCOPY_RECEIVE = 35, /* names a buffer to copy to */
+		NETLINK = 270,
+		MEMBERSHIPS = 9, /* whole words, as many as fit */
 	};
 	const uint64_t *args = planner->call->args;
 	uint32_t level = (uint32_t)args[1], option = (uint32_t)args[2];
@@ -137,6 +139,8 @@ void special_getsockopt(struct planner *planner)
 	} else if (level == SOL_SOCKET && option == GET_FILTER) {
 		use->unit = SIZE_SOCK_FILTER;
 		use->size = plan_product(use->size, use->unit);
+	} else if (level == NETLINK && option == MEMBERSHIPS) {
+		use->written = WRITTEN_COMPARE;
 	}
 }
 
@@ -166,6 +170,53 @@ void special_sendmsg(struct planner *planner)
 void special_sendmmsg(struct planner *planner)
 {
 	check_zero_copy(planner, 3);
+}
+
+/*
+ * With MSG_TRUNC a stream throws away as many bytes as the result says, and
+ * does not touch the buffers: only datagrams do.
+ */
+static void check_discard(struct planner *planner, unsigned arg)
+{
+	struct call_plan *plan = planner->plan;
+
+	if (!(planner->call->args[arg] & MSG_TRUNC))
+		return;
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct buffer_use *use = &plan->buffer[i];
+		bool counted = use->written == WRITTEN_LENGTH &&
+			       use->counter_place % sizeof(struct mmsghdr) ==
+				       offsetof(struct mmsghdr, msg_len);
+
+		if (use->written == WRITTEN_RESULT || counted)
+			use->written = WRITTEN_COMPARE;
+	}
+}
+
+void special_recvfrom(struct planner *planner)
+{
+	check_discard(planner, 3);
+}
+
+void special_recvmsg(struct planner *planner)
+{
+	check_discard(planner, 2);
+}
+
+void special_recvmmsg(struct planner *planner)
+{
+	check_discard(planner, 3);
+}
+
+/* To take a descriptor out no event is needed. */
+void special_epoll_ctl(struct planner *planner)
+{
+	enum {
+		DELETE = 2, /* EPOLL_CTL_DEL */
+	};
+
+	if ((uint32_t)planner->call->args[1] != DELETE)
+		plan_add_argument(planner, 3, SIZE_EPOLL_EVENT, BUFFER_IN);
 }
 
 /* The data of one request, if it has some in memory. */

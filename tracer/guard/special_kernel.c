@@ -136,12 +136,12 @@ void special_keyctl(struct planner *planner)
 		{ 3, { { 0 } } },	    /* REVOKE */
 		{ 4, { { 0 } } },	    /* CHOWN */
 		{ 5, { { 0 } } },	    /* SETPERM */
-		{ 6, { FILL(2, 3, 1) } },   /* DESCRIBE */
+		{ 6, { FITS(2, 3) } },	    /* DESCRIBE */
 		{ 7, { { 0 } } },	    /* CLEAR */
 		{ 8, { { 0 } } },	    /* LINK */
 		{ 9, { { 0 } } },	    /* UNLINK */
 		{ 10, { STR(2), STR(3) } }, /* SEARCH */
-		{ 11, { FILL(2, 3, 1) } },  /* READ */
+		{ 11, { FITS(2, 3) } },	    /* READ */
 		{ 12, { IN_N(2, 3, 1) } },  /* INSTANTIATE */
 		{ 13, { { 0 } } },	    /* NEGATE */
 		{ 14, { { 0 } } },	    /* SET_REQKEY_KEYRING */
@@ -154,13 +154,26 @@ void special_keyctl(struct planner *planner)
 		{ 22, { { 0 } } },	    /* GET_PERSISTENT */
 		{ 29, { STR(2), STR(3) } }, /* RESTRICT_KEYRING */
 		{ 30, { { 0 } } },	    /* MOVE */
-		{ 31, { FILL(1, 2, 1) } },  /* CAPABILITIES */
+		{ 31, { ALL_N(1, 2, 1) } }, /* CAPABILITIES */
 	};
 
 	/* The public-key commands hold pointers in structures. */
 	if (!rule_command(planner, rows, ARRAY_SIZE(rows),
 			  planner->call->args[0]))
 		planner->plan->kind = CALL_UNKNOWN;
+}
+
+/* Only these of its commands have a buffer. */
+void special_syslog(struct planner *planner)
+{
+	static const struct rule_command rows[] = {
+		{ 2, { FILL_INT(1, 2, 1) } }, /* READ */
+		{ 3, { FILL_INT(1, 2, 1) } }, /* READ_ALL */
+		{ 4, { FILL_INT(1, 2, 1) } }, /* READ_CLEAR */
+	};
+
+	rule_command(planner, rows, ARRAY_SIZE(rows),
+		     (uint32_t)planner->call->args[0]);
 }
 
 void special_landlock(struct planner *planner)

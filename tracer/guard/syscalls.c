@@ -85,6 +85,8 @@ uint64_t call_written(const struct call_plan *plan, unsigned i, int64_t result)
 
 	if (result < 0 || result < use->least)
 		return 0;
+	if (use->written == WRITTEN_FITS)
+		return (uint64_t)result > use->size ? 0 : (uint64_t)result;
 	if (use->written != WRITTEN_RESULT)
 		return use->size;
 

@@ -40,6 +40,7 @@ enum written {
 	WRITTEN_RESULT,	 /* @extra bytes, and @unit for each of its result
 			    (vectors: over all buffers of this kind, in
 			    order) */
+	WRITTEN_FITS,	 /* as WRITTEN_RESULT, if that fits; else nothing */
 	WRITTEN_WHOLE,	 /* all of it */
 	WRITTEN_LENGTH,	 /* as many times @unit as the uint32_t says that the
 			    kernel left at @counter_place of buffer @counter

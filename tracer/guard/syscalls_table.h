@@ -96,6 +96,8 @@ bool rule_command(struct planner *planner, const struct rule_command *rows,
 	RULE(RULE_COUNT32, arg, by, BUFFER_IN, WRITTEN_WHOLE, size)
 #define OUT_N(arg, by, size)                                                   \
 	RULE(RULE_COUNT, arg, by, BUFFER_OUT, WRITTEN_COMPARE, size)
+#define ALL_N(arg, by, size)                                                   \
+	RULE(RULE_COUNT, arg, by, BUFFER_OUT, WRITTEN_WHOLE, size)
 #define OUT_INT(arg, by, size)                                                 \
 	RULE(RULE_COUNT32, arg, by, BUFFER_OUT, WRITTEN_COMPARE, size)
 #define BOTH_INT(arg, by, size)                                                \
@@ -107,6 +109,8 @@ bool rule_command(struct planner *planner, const struct rule_command *rows,
 	RULE(RULE_COUNT, arg, by, BUFFER_OUT, WRITTEN_RESULT, size)
 #define FILL_INT(arg, by, size)                                                \
 	RULE(RULE_COUNT32, arg, by, BUFFER_OUT, WRITTEN_RESULT, size)
+/* Of bytes, and where it says how many are needed, none were. */
+#define FITS(arg, by) RULE(RULE_COUNT, arg, by, BUFFER_OUT, WRITTEN_FITS, 1)
 #define SEND(arg, by) RULE(RULE_COUNT, arg, by, BUFFER_IN, WRITTEN_RESULT, 1)
 
 #define BITS_IN(arg, by) RULE(RULE_BITS, arg, by, BUFFER_IN, WRITTEN_WHOLE, 0)
