@@ -5,10 +5,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "tracer/jobs.h"
 #include "tracer/partial.h"
 #include "tracer/process/inject.h"
+#include "tracer/process/mem.h"
 
 /* Which arguments they are; -1: there is none. */
 static const struct row {
@@ -52,8 +54,8 @@ static bool is_stream(pid_t tid, uint64_t fd, bool writes)
 	return false;
 }
 
-/* One that does not wait returns less by itself. */
-static bool waits(pid_t tid, uint64_t fd)
+/* One that does not wait returns less by itself; @not: nor has it these. */
+static bool waits(pid_t tid, uint64_t fd, unsigned not )
 {
 	char path[64], line[64];
 	unsigned flags;
@@ -62,7 +64,7 @@ static bool waits(pid_t tid, uint64_t fd)
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "flags: %o", &flags) == 1)
-			return !(flags & O_NONBLOCK);
+			return !(flags & (O_NONBLOCK | not ));
 	return false;
 }
 
@@ -84,7 +86,7 @@ static bool returned_early(const struct thread *thread, const struct row *row,
 	       regs->rax < *argument(regs, row->count) &&
 	       (flags & row->with) == row->with && !(flags & row->without) &&
 	       is_stream(thread->tid, fd, row->number == SYS_write) &&
-	       waits(thread->tid, fd);
+	       waits(thread->tid, fd, 0);
 }
 
 /* While we leave: who reads the other end of the pipe may never do so. */
@@ -93,15 +95,118 @@ static bool has_time(const struct session *session)
 	return !session_is_over(session) || session_now() < session->leave_ns;
 }
 
+static bool may_go_on(const struct session *session, struct thread *thread)
+{
+	return has_time(session) && !session_signal_waits(session, thread) &&
+	       !jobs_stopping(session->process, thread);
+}
+
+static bool is_vector(uint64_t number)
+{
+	return number == SYS_writev || number == SYS_sendmsg;
+}
+
+/* Only the first call of several would be judged by a filter of its own, and
+ * a pipe of packets (O_DIRECT) keeps the bounds of calls. */
+static bool vector_early(const struct thread *thread, uint64_t number,
+			 const uint64_t args[6])
+{
+	const uint64_t alone = MSG_DONTWAIT | MSG_OOB | MSG_EOR | MSG_ZEROCOPY;
+	bool writes = number == SYS_writev;
+
+	return is_vector(number) && !thread->process->seccomp &&
+	       (writes || !(args[2] & alone)) &&
+	       is_stream(thread->tid, args[0], writes) &&
+	       waits(thread->tid, args[0], O_DIRECT);
+}
+
+/* The rest of the piece that byte @done lies in; 0: nothing is left. */
+static uint64_t vector_rest(const struct thread *thread, uint64_t number,
+			    const uint64_t args[6], uint64_t done,
+			    uint64_t *addr)
+{
+	enum { PIECES = 1024 /* UIO_MAXIOV */ };
+	const uint64_t most = 0x7ffff000; /* MAX_RW_COUNT, of all */
+	uint64_t array = args[1], count = args[2], from = 0;
+	int mem = thread->process->mem;
+	struct msghdr message;
+	struct iovec piece;
+
+	if (number == SYS_sendmsg) {
+		if (mem_read(mem, args[1], &message, sizeof(message)) < 0)
+			return 0;
+		array = (uintptr_t)message.msg_iov;
+		count = message.msg_iovlen;
+	}
+	for (uint64_t i = 0; i < min_u64(count, PIECES); i++) {
+		if (mem_read(mem, array + i * sizeof(piece), &piece,
+			     sizeof(piece)) < 0)
+			return 0;
+		if (done < from + piece.iov_len) {
+			*addr = (uintptr_t)piece.iov_base + (done - from);
+			return min_u64(from + piece.iov_len, most) - done;
+		}
+		from += piece.iov_len;
+		if (from >= most)
+			return 0;
+	}
+	return 0;
+}
+
+static void begin_again(struct thread *thread, struct user_regs_struct *regs,
+			uint64_t number)
+{
+	regs->rax = number;
+	regs->orig_rax = (uint64_t)-1;
+	regs->rip -= 2;
+	if (trace_set_regs(thread->tid, regs) == 0)
+		thread->restarted = true;
+}
+
+/* The call with a vector, or one of those that were made for its pieces. */
+static bool vector_again(struct session *session, struct thread *thread,
+			 struct user_regs_struct *regs)
+{
+	uint64_t number = (uint64_t)thread->partial_vector, args[6], addr, size;
+	bool first = !number;
+
+	if ((int64_t)regs->rax <= 0)
+		return false;
+	for (int i = 0; i < 6; i++)
+		args[i] = first ? *argument(regs, i) : thread->partial_args[i];
+	if (first) {
+		number = regs->orig_rax;
+		if (!thread->prodded || !vector_early(thread, number, args))
+			return false;
+	} else if (regs->rax < regs->rdx && !thread->prodded) {
+		return false; /* not because of us */
+	}
+	size = vector_rest(thread, number, args, thread->partial + regs->rax,
+			   &addr);
+	if (!size || !may_go_on(session, thread))
+		return false;
+	for (int i = 0; i < 6; i++)
+		thread->partial_args[i] = args[i];
+	thread->partial_vector = (int)number;
+	thread->partial += regs->rax;
+	regs->rsi = addr;
+	regs->rdx = size;
+	regs->r10 = number == SYS_sendmsg ? args[2] : args[3];
+	regs->r8 = regs->r9 = 0; /* sent to who is connected */
+	begin_again(thread, regs,
+		    number == SYS_sendmsg ? SYS_sendto : SYS_write);
+	return true;
+}
+
 bool partial_again(struct session *session, struct thread *thread,
 		   struct user_regs_struct *regs)
 {
 	const struct row *row = find(regs->orig_rax);
 
+	if (thread->partial_vector || is_vector(regs->orig_rax))
+		return vector_again(session, thread, regs);
 	if (!row || !thread->prodded || !has_time(session) ||
-	    !returned_early(thread, row, regs) ||
-	    session_signal_waits(session, thread) ||
-	    jobs_stopping(session->process, thread))
+	    !returned_early(thread, row, regs) || !may_go_on(session, thread))
 		return false;
 	if (!thread->partial)
 		for (int i = 0; i < 6; i++)
@@ -110,19 +215,16 @@ bool partial_again(struct session *session, struct thread *thread,
 	if (row->buffer >= 0)
 		*argument(regs, row->buffer) += regs->rax;
 	*argument(regs, row->count) -= regs->rax;
-	regs->rax = regs->orig_rax;
-	regs->orig_rax = (uint64_t)-1;
-	regs->rip -= 2;
-	if (trace_set_regs(thread->tid, regs) == 0)
-		thread->restarted = true;
+	begin_again(thread, regs, regs->orig_rax);
 	return true;
 }
 
 void partial_exit(struct session *session, struct thread *thread,
 		  int64_t result)
 {
+	uint64_t number = (uint64_t)thread->last_call;
 	bool early = thread->prodded && result > 0 &&
-		     find((uint64_t)thread->last_call);
+		     (find(number) || is_vector(number));
 	struct user_regs_struct regs;
 
 	if ((!thread->partial && !early) ||
@@ -154,6 +256,7 @@ void partial_settle(struct thread *thread)
 		*argument(&regs, i) = thread->partial_args[i];
 	(void)!trace_set_regs(thread->tid, &regs);
 	thread->partial = 0;
+	thread->partial_vector = 0;
 }
 
 bool partial_stays(struct session *session, struct thread *thread)

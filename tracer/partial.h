@@ -6,8 +6,9 @@
  *
  * A write(2) that waits for room in a pipe returns, when it is interrupted,
  * how much it has written so far.  Where only we interrupted it, it is made
- * again for the rest, and the program gets the sum.  Not of calls with
- * vectors, whose rest may begin in the middle of one.
+ * again for the rest, and the program gets the sum.  Of one with a vector,
+ * whose rest may begin in the middle of a piece, each piece is written by a
+ * call of its own: a stream has no bounds between them.
  */
 
 #include "tracer/session.h"

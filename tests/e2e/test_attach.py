@@ -90,7 +90,8 @@ class Attaching(Case):
 class Transfers(Attaching):
     def transferring(self, *options):
         """By each call; that it is broken off is no reason to do less."""
-        for call in ("write", "send", "recv", "sendfile"):
+        for call in ("write", "writev", "send", "sendmsg", "recv",
+                     "sendfile"):
             cycles = 0
             with running([target("transfers"), call]) as process:
                 self.assertEqual(b"ready\n", process.stdout.readline())

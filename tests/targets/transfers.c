@@ -2,13 +2,14 @@
 /* watch: transfers:block */
 /*
  * Large transfers that wait for a slow reader or writer, by the call that is
- * named: each has to be whole.
+ * named: each has to be whole, and what is written has to arrive in order.
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tests/targets/target.h"
@@ -24,17 +25,25 @@ static bool receives(void)
 	return !strcmp(name, "recv");
 }
 
+/* What is written at @place of a transfer. */
+static char byte_of(size_t place)
+{
+	return (char)(place ^ place >> 11);
+}
+
 /* The other side, in small pieces. */
 static void *slowly(void *unused)
 {
-	static char piece[PIECE];
+	char piece[PIECE] = "";
 
 	for (size_t done = 0; done < (size_t)TIMES * SIZE;) {
 		ssize_t r = receives() ? write(pair[1], piece, PIECE)
 				       : read(pair[0], piece, PIECE);
 
 		expect(r > 0);
-		done += (size_t)r;
+		for (ssize_t i = 0; i < r && !receives(); i++, done++)
+			expect(piece[i] == byte_of(done % SIZE));
+		done += receives() ? (size_t)r : 0;
 		usleep(500);
 	}
 	return unused;
@@ -42,10 +51,20 @@ static void *slowly(void *unused)
 
 static ssize_t transfer(int file)
 {
+	struct iovec part[] = {
+		{ block, 5000 },	  { block + 5000, 0 },
+		{ block + 5000, 400000 }, { block + 405000, SIZE - 405001 },
+		{ block + SIZE - 1, 1 },
+	};
+	const struct msghdr message = { .msg_iov = part, .msg_iovlen = 5 };
 	off_t start = 0;
 
 	if (!strcmp(name, "write"))
 		return write(pair[1], block, SIZE);
+	if (!strcmp(name, "writev"))
+		return writev(pair[1], part, 5);
+	if (!strcmp(name, "sendmsg"))
+		return sendmsg(pair[1], &message, 0);
 	if (!strcmp(name, "send"))
 		return send(pair[1], block, SIZE, 0);
 	if (receives())
@@ -59,8 +78,10 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	name = argc > 1 ? argv[1] : "write";
-	expect(ftruncate(file, SIZE) == 0);
-	expect((strcmp(name, "write")
+	for (size_t i = 0; i < SIZE; i++)
+		block[i] = byte_of(i);
+	expect(write(file, block, SIZE) == SIZE);
+	expect((strncmp(name, "write", 5)
 			? socketpair(AF_UNIX, SOCK_STREAM, 0, pair)
 			: pipe(pair)) == 0);
 	expect(pthread_create(&thread, NULL, slowly, NULL) == 0);

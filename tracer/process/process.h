@@ -88,6 +88,7 @@ struct thread {
 	bool remade;	  /* once more, though we had not */
 	uint64_t partial; /* bytes of its call until now; partial.h */
 	uint64_t partial_args[6]; /* what that one was made with */
+	int partial_vector;	  /* its number, if it has a vector; else 0 */
 	uint64_t call_deadline;	  /* monotonic ns of a call's timeout, 0 none */
 	uint64_t call_began; /* likewise when it was made first, 0 unseen */
 	bool call_hidden;    /* --no-syscalls counted it */

@@ -45,6 +45,7 @@ void thread_forget(struct thread *thread)
 	thread->inner = 0;
 	thread->call_deadline = 0;
 	thread->partial = 0;
+	thread->partial_vector = 0;
 	thread->owed = 0;
 	thread->fs_base = thread->clear_tid = 0;
 	thread->altstack = thread->altstack_size = 0;
