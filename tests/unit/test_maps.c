@@ -54,6 +54,28 @@ static void test_fields(void **state)
 	assert_string_equal(m[2].path, "/x\ny (deleted)");
 }
 
+/* The kernel names one piece of a stack that lies in several. */
+static void test_stack(void **state)
+{
+	static const char text[] =
+		"1000-2000 rw-p 00000000 00:00 0 \n"
+		"5000-6000 ---p 00000000 00:00 0 \n"
+		"6000-7000 rw-p 00000000 00:00 0 \n"
+		"7000-8000 ---p 00000000 00:00 0    [stack]\n"
+		"8000-9000 rw-p 00000000 00:00 0 \n"
+		"9000-a000 r--p 00000000 00:00 0    [vvar]\n";
+	static const char *const path[] = { "",	       "[stack]", "[stack]",
+					    "[stack]", "[stack]", "[vvar]" };
+	_cleanup_(maps_freep) struct maps *maps = NULL, *none = NULL;
+
+	assert_int_equal(parse(text, &maps), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(path); i++)
+		assert_string_equal(maps->mapping[i].path, path[i]);
+	assert_ptr_equal(maps_stack(maps), &maps->mapping[1]);
+	assert_int_equal(parse(three, &none), 0);
+	assert_null(maps_stack(none));
+}
+
 /* Of each, whether nobody changes its bytes. */
 static void test_constant(void **state)
 {
@@ -177,6 +199,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_zero_byte),

@@ -9,6 +9,8 @@
 /* vm.max_map_count is 65530 by default and at most INT_MAX. */
 enum { MAX_MAPPINGS = 1 << 22 };
 
+#define STACK_PATH "[stack]"
+
 static bool digits(const char **text, unsigned base, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -136,6 +138,43 @@ static int append(struct maps *maps, size_t *capacity, const char *line)
 	return 0;
 }
 
+static bool belongs(const struct mapping *stack, const struct mapping *m)
+{
+	return !m->inode && !m->shared && !m->path[0] &&
+	       (m->end == stack->start || m->start == stack->end);
+}
+
+static int rename_stack(struct mapping *m)
+{
+	char *path = strdup(STACK_PATH);
+
+	if (!path)
+		return -ENOMEM;
+	free(m->path);
+	m->path = path;
+	return 0;
+}
+
+/*
+ * Of a stack that lies in pieces, with rights of their own, the kernel names
+ * the one where it began.  Nothing else is mapped next to it: there is a gap.
+ */
+static int name_stack(struct maps *maps)
+{
+	struct mapping *m = maps->mapping, *stop = m + maps->count, *first;
+	int r = 0;
+
+	while (m < stop && strcmp(m->path, STACK_PATH) != 0)
+		m++;
+	first = m;
+	for (; r == 0 && m < stop && m + 1 < stop && belongs(m, m + 1); m++)
+		r = rename_stack(m + 1);
+	for (m = first;
+	     r == 0 && m < stop && m > maps->mapping && belongs(m, m - 1); m--)
+		r = rename_stack(m - 1);
+	return r;
+}
+
 int maps_parse(FILE *file, struct maps **ret, struct error *err)
 {
 	_cleanup_(maps_freep) struct maps *maps = calloc(1, sizeof(*maps));
@@ -160,6 +199,8 @@ int maps_parse(FILE *file, struct maps **ret, struct error *err)
 	/* /proc/PID/maps of a process that is gone gives ESRCH, or nothing. */
 	if (ferror(file))
 		return error_set(err, -EIO, "the memory map cannot be read");
+	if (name_stack(maps) < 0)
+		return error_set(err, -ENOMEM, "no memory for a memory map");
 	*ret = take(maps);
 	return 0;
 }
@@ -202,6 +243,14 @@ const struct mapping *maps_above(const struct maps *maps, uint64_t addr)
 			high = middle;
 	}
 	return low < maps->count ? &maps->mapping[low] : NULL;
+}
+
+const struct mapping *maps_stack(const struct maps *maps)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (strcmp(maps->mapping[i].path, STACK_PATH) == 0)
+			return &maps->mapping[i];
+	return NULL;
 }
 
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr)

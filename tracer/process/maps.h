@@ -38,6 +38,9 @@ int maps_parse(FILE *file, struct maps **ret, struct error *err) _must_check_;
 void maps_free(struct maps *maps);
 DEFINE_CLEANUP(maps)
 
+/* The lowest piece of the first thread's stack, all named so; or NULL. */
+const struct mapping *maps_stack(const struct maps *maps);
+
 /* The mapping that holds @addr, or NULL. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);
 
