@@ -47,7 +47,8 @@ void cli_help(enum cli_command command, FILE *out)
 			help_choice(&choices[i], out);
 	fputs("SPEC: SYMBOL  LIB:SYMBOL  0xADDR+LEN  0xADDR..0xADDR  "
 	      "class:GLOB\n"
-	      "      map:heap  map:data  map:bss  map:anon  map:PATHGLOB; "
+	      "      map:heap  map:data  map:bss  map:stack  map:anon\n"
+	      "      map:PATHGLOB; "
 	      "none: all objects\n",
 	      out);
 	if (command == CLI_RUN)

@@ -7,6 +7,7 @@
 #include "tracer/confined.h"
 #include "tracer/family.h"
 #include "tracer/fault.h"
+#include "tracer/growth.h"
 #include "tracer/huge.h"
 #include "tracer/lift.h"
 #include "tracer/privilege.h"
@@ -119,6 +120,8 @@ static int resolve(struct session *session)
 	if (r == 0)
 		r = watch_resolve(&session->watch, session->process,
 				  &session->guard, session->resolver, err);
+	if (r == 0)
+		growth_note(session);
 	if (r < 0 && err && !err->text[0])
 		error_set(err, r, "cannot find what to watch");
 	return r;
@@ -305,6 +308,9 @@ int session_disarm(struct session *session)
 	struct thread *injector;
 	int r = hold(session, HOLD_USER);
 
+	if (r < 0)
+		return r;
+	r = growth_look(session, NULL);
 	if (r < 0)
 		return r;
 	forget_pins(session);

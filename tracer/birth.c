@@ -328,6 +328,8 @@ static void forget_program(struct session *session)
 	ranges_clear(&session->pinned);
 	ranges_clear(&session->reclose);
 	session->pins = 0;
+	session->watch.low = 0;
+	ranges_clear(&session->watch.newborn);
 	session->rooms = (struct rooms){ 0 };
 	fault_forget(session);
 	session->rewrites = false;

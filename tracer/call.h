@@ -48,6 +48,11 @@ bool call_guarded(void *context, uint64_t addr, uint64_t size);
 int call_set(struct thread *thread, int number,
 	     const uint64_t args[6]) _must_check_;
 
+/* call_stack.c: the stack of the thread that this call would make, guarded
+ * before it runs or refused. */
+int call_child_stack(struct session *session, struct thread *thread,
+		     const struct call *call) _must_check_;
+
 /*
  * The call that a thread inside restart_syscall(2) goes on with, if nobody saw
  * it begin: by the instruction that loads its number, before the call's own.

@@ -8,9 +8,11 @@
 #include "tracer/async.h"
 #include "tracer/async_given.h"
 #include "tracer/confined.h"
+#include "tracer/growth.h"
 #include "tracer/lift.h"
 #include "tracer/process/mem.h"
 #include "tracer/refuse.h"
+#include "tracer/sigframe.h"
 #include "tracer/survive.h"
 #include "tracer/userfault.h"
 
@@ -35,33 +37,6 @@ static int refuse_buffers(struct session *session, struct thread *thread,
 	return r;
 }
 
-/* A new thread's stack, before it runs on it. */
-static int refuse_child_stack(struct session *session, struct thread *thread,
-			      const struct call *call)
-{
-	uint64_t stack[2] = { 0 }; /* of struct clone_args: base, size */
-	const struct mapping *m;
-	uint64_t top = 0;
-	int r;
-
-	if (call->number == SYS_clone)
-		top = call->args[1];
-	else if (call->number == SYS_clone3 &&
-		 mem_read(session->process->mem, call->args[0] + 40, stack,
-			  sizeof(stack)) == 0 &&
-		 stack[0])
-		top = stack[0] + stack[1];
-	if (!top)
-		return 0;
-	session->process->maps_stale = true;
-	r = process_remap(session->process);
-	m = maps_find(session->process->maps, top - 1);
-	if (r < 0 || !m)
-		return r;
-	return session_refuse(session, thread, max_u64(m->start, stack[0]), top,
-			      REFUSED_STACK);
-}
-
 static int enter_in_place(struct session *session, struct thread *thread,
 			  const struct call *call, const struct call_plan *plan)
 {
@@ -70,7 +45,7 @@ static int enter_in_place(struct session *session, struct thread *thread,
 	switch (call->number) {
 	case SYS_clone:
 	case SYS_clone3:
-		r = refuse_child_stack(session, thread, call);
+		r = call_child_stack(session, thread, call);
 		return r < 0 ? r
 			     : refuse_buffers(session, thread, plan,
 					      REFUSED_TCB);
@@ -158,6 +133,11 @@ static int enter_guarded(struct session *session, struct thread *thread,
 	if (plan.kind == CALL_NONE || (call->number == SYS_rt_sigreturn &&
 				       frame_is_open(session, thread)))
 		return 0;
+	if (call->number == SYS_rt_sigreturn) {
+		r = sigframe_return(session, thread, call);
+		if (r != -ENOSPC)
+			return r;
+	}
 	if (call->number == SYS_io_uring_enter) {
 		r = async_submit(session, thread, call);
 		if (r <= 0)
@@ -171,6 +151,11 @@ static int enter_guarded(struct session *session, struct thread *thread,
 	if (plan.kind == CALL_IN_PLACE) {
 		r = enter_in_place(session, thread, call, &plan);
 		if (r <= 0)
+			return r;
+	}
+	for (unsigned i = 0; i < plan.count; i++) {
+		r = growth_reach(session, thread, plan.buffer[i].addr);
+		if (r < 0)
 			return r;
 	}
 	if (!touches(session, call, &plan))

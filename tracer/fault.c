@@ -6,6 +6,7 @@
 #include "tracer/ahead.h"
 #include "tracer/async.h"
 #include "tracer/fault.h"
+#include "tracer/growth.h"
 #include "tracer/process/mem.h"
 #include "tracer/process/rseq.h"
 #include "tracer/process/status.h"
@@ -115,6 +116,7 @@ static int store_regs(struct session *session, struct thread *thread,
 static int open_seen(struct session *session, struct thread *thread,
 		     const struct effect *effects, unsigned count)
 {
+	uint64_t low = session->watch.low;
 	struct injection injection;
 	int r = inject_begin(&injection, thread);
 
@@ -125,7 +127,10 @@ static int open_seen(struct session *session, struct thread *thread,
 
 		if (async_minds(session, effects[i].access.addr))
 			continue;
-		r = guard_open(&session->guard, &injection, start, end);
+		if (low && start <= low && low < end)
+			start = low + PAGE; /* growth.h */
+		if (start < end)
+			r = guard_open(&session->guard, &injection, start, end);
 	}
 	return first_error(r, inject_end(&injection));
 }
@@ -230,6 +235,20 @@ static int break_off(struct session *session, struct thread *thread)
 				      at + RSEQ_DESCRIPTION, REFUSED_SEQUENCE);
 }
 
+/* One on a closed page; also if that was only just added to a stack. */
+static int is_ours(struct session *session, const siginfo_t *info,
+		   uint64_t addr)
+{
+	int r = 0;
+
+	if (info->si_code != SEGV_BY_RIGHTS)
+		return 0;
+	if (!guard_was_closed(&session->guard, addr) &&
+	    growth_below(session, addr))
+		r = growth_look(session, NULL);
+	return r < 0 ? r : guard_was_closed(&session->guard, addr);
+}
+
 static int serve(struct session *session, struct thread *thread,
 		 const siginfo_t *info)
 {
@@ -240,9 +259,9 @@ static int serve(struct session *session, struct thread *thread,
 
 	if (info->si_code == SI_KERNEL)
 		return break_off(session, thread);
-	if (info->si_code != SEGV_BY_RIGHTS ||
-	    !guard_was_closed(&session->guard, addr))
-		return FAULT_THEIRS;
+	r = is_ours(session, info, addr);
+	if (r <= 0)
+		return r < 0 ? r : FAULT_THEIRS;
 	r = process_remap(session->process);
 	if (r < 0)
 		return r;

@@ -56,6 +56,9 @@ static int copy_watch(struct watch *to, const struct watch *from)
 		r = ranges_join(&to->never, &from->never);
 	if (r == 0)
 		r = ranges_join(&to->refused, &from->refused);
+	if (r == 0)
+		r = ranges_join(&to->named, &from->named);
+	to->low = from->low;
 	for (size_t i = 0; i < from->nspecs; i++)
 		to->found[i] = from->found[i];
 	return r;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "tracer/compared.h"
+#include "tracer/growth.h"
 #include "tracer/process/mem.h"
 
 /*
@@ -310,10 +311,18 @@ static int unpin(struct session *session, struct thread *thread)
 
 	if (--session->pins > 0)
 		return 0;
-	if (session->policy != POLICY_EVERY || session->phase != PHASE_ARMED) {
+	if (session->phase != PHASE_ARMED) {
 		ranges_clear(&session->pinned);
 		return 0;
 	}
+	r = growth_opened(session, &session->pinned,
+			  session->policy == POLICY_EVERY);
+	if (r < 0)
+		return r;
+	if (session->policy != POLICY_EVERY)
+		return session->pinned.count ? session_close(session, thread,
+							     &session->pinned)
+					     : 0;
 	/* The pages left the guard when it was armed anew meanwhile. */
 	r = session_close(session, thread, &session->pinned);
 	return first_error(r, session_rearm(session, thread));
@@ -329,10 +338,14 @@ int inplace_exit(struct session *session, struct thread *thread, int64_t result)
 	if (inflight->compared)
 		compared_report(session, thread, inflight->compared, result);
 
-	if (inflight->pinned)
+	if (inflight->pinned) {
 		r = unpin(session, thread);
-	else if (inflight->opened.count && session->policy == POLICY_EVERY)
-		r = session_close(session, thread, &inflight->opened);
+	} else {
+		r = growth_opened(session, &inflight->opened,
+				  session->policy == POLICY_EVERY);
+		if (r == 0 && inflight->opened.count)
+			r = session_close(session, thread, &inflight->opened);
+	}
 	inflight->pinned = false;
 	ranges_clear(&inflight->opened);
 	return r;

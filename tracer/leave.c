@@ -4,6 +4,7 @@
 
 #include "tracer/call.h"
 #include "tracer/fault.h"
+#include "tracer/growth.h"
 #include "tracer/lift.h"
 #include "tracer/partial.h"
 #include "tracer/process/kept.h"
@@ -141,6 +142,8 @@ int leave_prepare(struct session *session)
 	}
 	if (r == 0)
 		r = open_entry(session);
+	if (r == 0)
+		r = growth_look(session, NULL);
 	if (r < 0)
 		return r;
 	if (!session->guard.closed.count && !session->process->scratch.start)

@@ -12,6 +12,8 @@ struct verdict raise_finish(struct session *session, struct thread *thread,
 	if (!thread->raises)
 		return verdict;
 	thread->raises = false;
+	if (verdict.kind == VERDICT_AGAIN)
+		return verdict; /* the same; what is open is for the others */
 	if (verdict.signal) {
 		r = inject_deliver(thread, verdict.signal, &thread->stop);
 		if (r == 0 && (thread->stop.kind != STOP_SIGNAL ||

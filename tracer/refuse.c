@@ -35,7 +35,47 @@ int refuse_stack(struct watch *watch, const struct process *process,
 		start = max_u64(start, sp - STACK_WINDOW);
 		end = min_u64(end, sp + STACK_WINDOW);
 	}
-	return watch_refuse(watch, start, end, REFUSED_STACK);
+	return watch_stack(watch, start, end);
+}
+
+/* By then a thread's stack pointer shows where its stack is. */
+static int forget_born(struct watch *watch)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < watch->stacks.count; i++)
+		r = ranges_remove(&watch->newborn, watch->stacks.range[i].start,
+				  watch->stacks.range[i].end);
+	return first_error(r, ranges_join(&watch->stacks, &watch->newborn));
+}
+
+/*
+ * Whoever reads /proc/PID/cmdline or environ, the program among them, gets
+ * nothing from a page that is closed.
+ */
+static int refuse_arguments(struct watch *watch, struct process *process)
+{
+	enum { FIRST = 48 }; /* arg_start, arg_end, env_start, env_end */
+	char path[48], line[2048];
+	uint64_t at[4];
+	char *word;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", process_proc(process));
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return 0;
+	word = strrchr(line, ')'); /* the second; a name may hold spaces */
+	for (int i = 2; word && i < FIRST; i++)
+		word = strchr(word + 1, ' ');
+	if (!word || sscanf(word, "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64,
+			    &at[0], &at[1], &at[2], &at[3]) != 4)
+		return 0;
+	for (int i = 0; r == 0 && i < 4; i += 2)
+		if (at[i] < at[i + 1])
+			r = watch_refuse(watch, at[i], at[i + 1],
+					 REFUSED_ARGUMENTS);
+	return r;
 }
 
 /* The stack pointer of a thread that does not stand still; 0 unknown. */
@@ -138,6 +178,12 @@ static int refuse_altstack(struct watch *watch, struct thread *thread)
 int refuse_threads(struct watch *watch, struct process *process)
 {
 	bool altstacks = uses_altstacks(process);
+	int first;
+
+	ranges_clear(&watch->stacks);
+	first = refuse_arguments(watch, process);
+	if (first < 0)
+		return first;
 
 	table_for_each(&process->threads, s)
 	{
@@ -149,5 +195,5 @@ int refuse_threads(struct watch *watch, struct process *process)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return forget_born(watch);
 }

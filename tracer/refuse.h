@@ -4,7 +4,8 @@
 /*
  * refuse - pages that would kill the target if they were guarded
  *
- * What the kernel writes to without asking: the stack in use (signal frames),
+ * What the kernel writes to without asking: the stack in use (signal frames;
+ * guarded if the user named it, and then sigframe.h and growth.h care for it),
  * the thread control block, rseq area, robust list and alternate signal stack
  * of every thread (docs/kernel.md).
  */

@@ -63,6 +63,17 @@ int room_take(struct rooms *rooms, struct thread *thread, uint64_t size,
 	return r;
 }
 
+int room_take_slots(struct rooms *rooms, const struct scratch *scratch,
+		    uint64_t size, struct room *ret)
+{
+	uint64_t count = (size + SLOT - 1) / SLOT;
+
+	*ret = (struct room){ 0 };
+	return scratch->start && take_slots(rooms, scratch, count, ret)
+		       ? 0
+		       : -ENOSPC;
+}
+
 int room_give(struct rooms *rooms, struct thread *thread, struct room *room)
 {
 	const struct scratch *scratch;

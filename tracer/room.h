@@ -25,5 +25,9 @@ enum { ROOM_LARGEST = 64 << 20 };
 int room_take(struct rooms *rooms, struct thread *thread, uint64_t size,
 	      struct room *ret) _must_check_;
 
+/* The same without an injection. -ENOSPC: no slots are free. */
+int room_take_slots(struct rooms *rooms, const struct scratch *scratch,
+		    uint64_t size, struct room *ret) _must_check_;
+
 /* @thread is stopped; NULL if it is gone: then a mapping stays behind. */
 int room_give(struct rooms *rooms, struct thread *thread, struct room *room);

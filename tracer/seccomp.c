@@ -22,7 +22,7 @@ bool seccomp_wanted(const struct session *session)
 
 	/* Children inherit filters, and would watch other ranges. */
 	return session->run && options->exit_kill && !options->survive &&
-	       !options->follow && !session->broad &&
+	       !options->follow && !session->broad && !session->watch.low &&
 	       session->policy != POLICY_SAMPLE;
 }
 
@@ -77,7 +77,8 @@ bool seccomp_serves(const struct session *session)
 	const struct process *process = session->process;
 	const struct ranges *pages = &session->guard.pages;
 
-	if (!process->filters || process->seccomp ||
+	/* Of calls with buffers where a stack will grow it does not know. */
+	if (!process->filters || process->seccomp || session->watch.low ||
 	    pages->count > FILTER_INPUT ||
 	    (!session->sieve.blocking && !is_alone(process)))
 		return false;

@@ -10,6 +10,7 @@
 #include "tracer/process/status.h"
 #include "tracer/raise.h"
 #include "tracer/session.h"
+#include "tracer/sigframe.h"
 #include "tracer/survive.h"
 
 enum {
@@ -226,8 +227,16 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 		process_status(thread->tid, "SigBlk", 16, thread->mask));
 	if (all->signal[signal].flags & SA_RESETHAND)
 		all->signal[signal].handler = (uint64_t)(uintptr_t)SIG_DFL;
-	if (trace_get_regs(thread->tid, &regs) == 0 &&
-	    guard_closed(&session->guard, regs.rsp - FRAME, regs.rsp))
+	if (trace_get_regs(thread->tid, &regs) < 0)
+		return verdict;
+	if (sigframe_wanted(session, &regs)) {
+		r = sigframe_deliver(session, thread, signal, &regs);
+		if (r == 1)
+			return (struct verdict){ VERDICT_AGAIN, 0 };
+		if (r != -ENOSPC)
+			return r < 0 ? failed(session, r) : run;
+	}
+	if (guard_closed(&session->guard, regs.rsp - FRAME, regs.rsp))
 		return deliver_on_closed(session, thread, signal,
 					 regs.rsp - FRAME, regs.rsp);
 	return verdict;

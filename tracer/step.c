@@ -4,6 +4,7 @@
 
 #include "disasm/registers.h"
 #include "tracer/fault.h"
+#include "tracer/growth.h"
 #include "tracer/process/inject.h"
 #include "tracer/process/kept.h"
 #include "tracer/process/mem.h"
@@ -223,6 +224,11 @@ static int step_once(struct stepping *s)
 	if (stop.value == SIGTRAP)
 		return 1;
 	addr = (uint64_t)(uintptr_t)info.si_addr;
+	if (stop.value == SIGSEGV && growth_below(s->session, addr)) {
+		r = growth_look(s->session, NULL);
+		if (r < 0)
+			return r;
+	}
 	if (stop.value == SIGSEGV &&
 	    guard_closed(&s->session->guard, addr, addr + 1))
 		return open_pages(s, addr);
@@ -336,8 +342,11 @@ int session_step(struct session *session, struct thread *thread,
 	} else if (r == 0) {
 		report_raised(s);
 	}
-	if (r == 0 && (s->raised || session->policy == POLICY_EVERY ||
-		       async_minds(session, s->fault_addr)))
+	if (r == 0)
+		r = growth_opened(session, &s->opened,
+				  s->raised || session->policy == POLICY_EVERY ||
+					  async_minds(session, s->fault_addr));
+	if (r == 0 && s->opened.count)
 		r = close_pages(s);
 	answer = s->raised || s->traps ? FAULT_THEIRS : FAULT_OURS;
 	ranges_done(&s->opened);

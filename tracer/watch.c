@@ -23,6 +23,7 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_OURS] = "memory of cls itself",
 		[REFUSED_USERFAULT] = "registered with a userfaultfd",
 		[REFUSED_HUGE] = "huge pages (hugetlb)",
+		[REFUSED_ARGUMENTS] = "arguments and environment",
 		[REFUSED_KERNEL] = "the kernel refused mprotect",
 	};
 
@@ -32,7 +33,10 @@ const char *refusal_name(enum refusal refusal)
 int watch_init(struct watch *watch, const struct options *options,
 	       struct error *err)
 {
-	*watch = (struct watch){ .broad = true };
+	*watch = (struct watch){
+		.broad = true,
+		.no_stacks = options->survive,
+	};
 	watch->spec = calloc(options->nwatches + 1, sizeof(*watch->spec));
 	watch->found = calloc(options->nwatches + 1, sizeof(*watch->found));
 	if (!watch->spec || !watch->found)
@@ -46,7 +50,39 @@ int watch_init(struct watch *watch, const struct options *options,
 		watch->broad &= spec_is_broad(&watch->spec[i]);
 		watch->nspecs++;
 	}
+	if (watch->no_stacks && watch_wants_stacks(watch))
+		return error_set(err, -EINVAL,
+				 "map:stack: not with --survive, because the "
+				 "handler that saves the program needs its "
+				 "stack; leave --survive out");
 	return 0;
+}
+
+/* The number of map:stack; nspecs: it is not among them. */
+static size_t stacks_spec(const struct watch *watch)
+{
+	size_t i = 0;
+
+	while (i < watch->nspecs && (watch->spec[i].kind != SPEC_MAP ||
+				     watch->spec[i].map != SPEC_MAP_STACK))
+		i++;
+	return i;
+}
+
+bool watch_wants_stacks(const struct watch *watch)
+{
+	return stacks_spec(watch) < watch->nspecs;
+}
+
+int watch_newborn(struct watch *watch, uint64_t start, uint64_t end)
+{
+	int r = ranges_add(&watch->newborn, start, end, 0);
+
+	if (r == 0)
+		r = ranges_add(&watch->named, start, end, 0);
+	return r == 0 ? ranges_add(&watch->bytes, start, end,
+				   stacks_spec(watch))
+		      : r;
 }
 
 void watch_done(struct watch *watch)
@@ -58,12 +94,20 @@ void watch_done(struct watch *watch)
 	ranges_done(&watch->never);
 	ranges_done(&watch->refused);
 	ranges_done(&watch->minded);
+	ranges_done(&watch->stacks);
+	ranges_done(&watch->newborn);
+	ranges_done(&watch->named);
 }
 
 int watch_refuse(struct watch *watch, uint64_t start, uint64_t end,
 		 enum refusal why)
 {
 	return ranges_add(&watch->never, page_down(start), page_up(end), why);
+}
+
+int watch_stack(struct watch *watch, uint64_t start, uint64_t end)
+{
+	return ranges_add(&watch->stacks, page_down(start), page_up(end), 0);
 }
 
 /* Part of one mapping: to the pages, or to what is refused and why. */
@@ -121,27 +165,47 @@ static int find_pages(struct watch *watch, const struct process *process,
 	return 0;
 }
 
+static int take_range(struct watch *watch, struct range never, uint64_t why)
+{
+	const struct range *hit;
+
+	while ((hit = ranges_overlap(&watch->pages, never.start, never.end))) {
+		uint64_t start = max_u64(hit->start, never.start);
+		uint64_t end = min_u64(hit->end, never.end);
+		int r = ranges_add(&watch->refused, start, end, why);
+
+		if (r == 0)
+			r = ranges_remove(&watch->pages, start, end);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Stacks in use that nobody named. */
+static int take_stacks(struct watch *watch)
+{
+	struct ranges others = { 0 };
+	int r = ranges_join(&others, &watch->stacks);
+
+	for (size_t i = 0; r == 0 && i < watch->named.count; i++)
+		r = ranges_remove(&others, watch->named.range[i].start,
+				  watch->named.range[i].end);
+	for (size_t i = 0; r == 0 && i < others.count; i++)
+		r = take_range(watch, others.range[i], REFUSED_STACK);
+	ranges_done(&others);
+	return r;
+}
+
 /* Take out what must never be guarded, and keep what that was. */
 static int take_refused(struct watch *watch)
 {
-	for (size_t i = 0; i < watch->never.count; i++) {
-		struct range never = watch->never.range[i];
-		const struct range *hit;
+	int r = 0;
 
-		while ((hit = ranges_overlap(&watch->pages, never.start,
-					     never.end))) {
-			uint64_t start = max_u64(hit->start, never.start);
-			uint64_t end = min_u64(hit->end, never.end);
-			int r;
-
-			r = ranges_add(&watch->refused, start, end, never.tag);
-			if (r == 0)
-				r = ranges_remove(&watch->pages, start, end);
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < watch->never.count; i++)
+		r = take_range(watch, watch->never.range[i],
+			       watch->never.range[i].tag);
+	return r == 0 ? take_stacks(watch) : r;
 }
 
 int watch_resolve(struct watch *watch, struct process *process,
@@ -160,6 +224,7 @@ int watch_resolve(struct watch *watch, struct process *process,
 	ranges_clear(&watch->bytes);
 	ranges_clear(&watch->pages);
 	ranges_clear(&watch->refused);
+	ranges_clear(&watch->named);
 	if (watch->nspecs == 0)
 		r = finder_default(&finder);
 	for (size_t i = 0; r == 0 && i < watch->nspecs; i++) {

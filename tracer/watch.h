@@ -31,6 +31,7 @@ enum refusal {
 	REFUSED_OURS,	   /* our own memory in the target */
 	REFUSED_USERFAULT, /* the program provides its pages itself */
 	REFUSED_HUGE,	   /* of hugetlbfs */
+	REFUSED_ARGUMENTS, /* shown by /proc/PID/{cmdline,environ} */
 	REFUSED_KINDS,
 };
 
@@ -48,6 +49,12 @@ struct watch {
 	struct ranges refused; /* wanted bytes among them; tag likewise */
 	struct ranges minded;  /* pages that are guarded for what is stored
 				  there; tag: of whom minds it */
+	struct ranges stacks;  /* in use by threads; tag 0 */
+	struct ranges newborn; /* of threads about to be born; tag 0 */
+	struct ranges named;   /* may be guarded though stacks; tag 0 */
+	bool no_stacks;	       /* the program is to survive us */
+	uint64_t low;	       /* lowest guarded page of the stack that
+				  grows; 0: that is not guarded */
 	uint64_t born;	       /* class objects that only a later scan found */
 };
 
@@ -58,6 +65,16 @@ void watch_done(struct watch *watch);
 /* These pages must not be guarded. 0 or -ENOMEM. */
 int watch_refuse(struct watch *watch, uint64_t start, uint64_t end,
 		 enum refusal why) _must_check_;
+
+/* Is a stack watched by map:stack? */
+bool watch_wants_stacks(const struct watch *watch);
+
+/* A stack in use: guarded only if the user named it. 0 or -ENOMEM. */
+int watch_stack(struct watch *watch, uint64_t start, uint64_t end) _must_check_;
+
+/* The stack of a thread that is about to be born, for map:stack. */
+int watch_newborn(struct watch *watch, uint64_t start,
+		  uint64_t end) _must_check_;
 
 /*
  * Find everything in the process as it is now.  A spec that can never match

@@ -149,6 +149,17 @@ static int find_symbol(struct finder *finder, const struct spec *spec)
 				   (symbol[0].size ? symbol[0].size : 8));
 }
 
+/* Also where a stack is: it was named. */
+static int want_named(struct finder *finder, uint64_t start, uint64_t end)
+{
+	struct watch *watch = finder->watch;
+	int r = finder_want(finder, start, end);
+
+	if (r < 0 || watch->no_stacks)
+		return r;
+	return ranges_add(&watch->named, page_down(start), page_up(end), 0);
+}
+
 static int find_range(struct finder *finder, const struct spec *spec)
 {
 	uint64_t at = spec->start;
@@ -167,7 +178,7 @@ static int find_range(struct finder *finder, const struct spec *spec)
 					 finder->process->pid);
 		at = m->end;
 	}
-	return finder_want(finder, spec->start, spec->end);
+	return want_named(finder, spec->start, spec->end);
 }
 
 static bool is_stack(const struct mapping *m)
@@ -295,15 +306,29 @@ static uint64_t wanted_end(const struct finder *finder, const struct spec *spec,
 	return module ? min_u64(m->end, page_up(module->end)) : m->end;
 }
 
+/* The first thread's, whoever runs on it, and those of the others. */
+static int find_stacks(struct finder *finder)
+{
+	const struct maps *maps = finder->process->maps;
+	const struct ranges *stacks = &finder->watch->stacks;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < maps->count; i++)
+		if (is_stack(&maps->mapping[i]))
+			r = want_named(finder, maps->mapping[i].start,
+				       maps->mapping[i].end);
+	for (size_t i = 0; r == 0 && i < stacks->count; i++)
+		r = want_named(finder, stacks->range[i].start,
+			       stacks->range[i].end);
+	return r;
+}
+
 static int find_map(struct finder *finder, const struct spec *spec)
 {
 	const struct maps *maps = finder->process->maps;
 
 	if (spec->map == SPEC_MAP_STACK)
-		return error_set(finder->err, -EINVAL,
-				 "map:stack: a stack in use cannot be guarded "
-				 "safely yet (a signal would kill the "
-				 "target)");
+		return find_stacks(finder);
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->mapping[i];
 		int r;

@@ -141,7 +141,8 @@ class Run(Bad):
             self.assertEqual((0, says), (result.status, text(result.err)))
 
     def test_stack_is_refused(self):
-        self.run_refused(FAILED, ["stack"], "-w", "map:stack")
+        self.run_refused(FAILED, ["map:stack", "--survive"],
+                         "-w", "map:stack", "--survive")
 
     def test_unwritable_output(self):
         self.refused([CLSRUN, "-o", "/no/such/directory/log", "--",

@@ -27,7 +27,7 @@ enum spec_map {
 	SPEC_MAP_HEAP,	/* [heap] and the allocator's other arenas */
 	SPEC_MAP_DATA,	/* writable file-backed data of the modules */
 	SPEC_MAP_BSS,	/* their zero-initialised rest */
-	SPEC_MAP_STACK, /* refused by name until it can be guarded safely */
+	SPEC_MAP_STACK, /* [stack], and where other threads have theirs */
 	SPEC_MAP_ANON,	/* other private anonymous memory */
 	SPEC_MAP_PATH,	/* mappings whose path matches the glob */
 };

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "tracer/growth.h"
+#include "tracer/process/inject.h"
+
+void growth_note(struct session *session)
+{
+	struct watch *watch = &session->watch;
+	const struct mapping *m = maps_stack(session->process->maps);
+
+	watch->low = m && ranges_find(&watch->pages, m->start) ? m->start : 0;
+}
+
+bool growth_below(const struct session *session, uint64_t addr)
+{
+	const struct mapping *next =
+		addr < session->watch.low
+			? maps_above(session->process->maps, addr)
+			: NULL;
+
+	return next && strcmp(next->path, "[stack]") == 0;
+}
+
+static int take_in(struct session *session, const struct mapping *m, int prot,
+		   struct ranges *open)
+{
+	struct guard *guard = &session->guard;
+	uint64_t end = min_u64(m->end, session->watch.low);
+	int r = ranges_add(&guard->pages, m->start, end, (uint64_t)prot);
+
+	if (r == 0 && guard_looks_closed(guard, m->prot, prot))
+		return ranges_add(&guard->closed, m->start, end,
+				  (uint64_t)prot);
+	return r == 0 && open ? ranges_add(open, m->start, end, 0) : r;
+}
+
+int growth_look(struct session *session, struct ranges *open)
+{
+	struct watch *watch = &session->watch;
+	int prot = guard_prot(&session->guard, watch->low);
+	int spec = watch_hit(watch, watch->low, 1);
+	const struct mapping *m;
+	uint64_t low;
+	int r;
+
+	if (!watch->low || prot < 0)
+		return 0;
+	session->process->maps_stale = true;
+	r = process_remap(session->process);
+	m = r < 0 ? NULL : maps_stack(session->process->maps);
+	if (!m || m->start >= watch->low)
+		return r;
+	low = m->start;
+	if (spec >= 0 && watch->spec[spec].kind == SPEC_MAP)
+		r = ranges_add(&watch->bytes, low, watch->low, (uint64_t)spec);
+	if (r == 0 && ranges_find(&watch->named, watch->low))
+		r = ranges_add(&watch->named, low, watch->low, 0);
+	for (; r == 0 && m->start < watch->low; m++)
+		r = take_in(session, m, prot, open);
+	watch->low = low;
+	return r;
+}
+
+int growth_opened(struct session *session, struct ranges *opened, bool all)
+{
+	struct ranges late = { 0 };
+	uint64_t low = session->watch.low;
+	int r;
+
+	if (!low || !ranges_overlap(opened, low, low + PAGE)) {
+		if (!all)
+			ranges_clear(opened);
+		return 0;
+	}
+	r = growth_look(session, &late);
+	low = session->watch.low;
+	if (!all) {
+		ranges_clear(opened);
+		r = first_error(r, ranges_add(opened, low, low + PAGE, 0));
+	}
+	r = first_error(r, ranges_join(opened, &late));
+	ranges_done(&late);
+	return r;
+}
+
+/*
+ * A call that reads there makes the kernel grow it, and fails or finds zeros:
+ * to block no signal.
+ */
+static int touch(struct session *session, struct thread *thread, uint64_t addr)
+{
+	const uint64_t args[6] = { SIG_BLOCK, addr, 0, sizeof(uint64_t) };
+	struct injection injection;
+	int64_t result;
+	int r = inject_begin(&injection, thread);
+
+	if (r == 0)
+		r = inject_call(&injection, SYS_rt_sigprocmask, args, &result);
+	r = first_error(r, inject_end(&injection));
+	return r == 0 ? growth_look(session, NULL) : r;
+}
+
+int growth_reach(struct session *session, struct thread *thread, uint64_t addr)
+{
+	if (!growth_below(session, addr))
+		return 0;
+	if (maps_find(session->process->maps, addr))
+		return growth_look(session, NULL);
+	return touch(session, thread, page_down(addr));
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "disasm/registers.h"
+#include "tracer/growth.h"
+#include "tracer/process/inject.h"
+#include "tracer/process/mem.h"
+#include "tracer/sigframe.h"
+
+enum {
+	FRAME = 16 << 10, /* with AVX-512 state, and more */
+	RED_ZONE = 128,
+	CONTEXT = 8, /* struct ucontext, behind the return address */
+	SP = CONTEXT + 160,
+	FLAGS = CONTEXT + 176,
+	FLOATS = CONTEXT + 224, /* address of the floating point state */
+};
+
+struct moving {
+	struct session *session;
+	struct thread *thread;
+	struct room room;
+	uint64_t top;	/* stack pointer, in the room */
+	uint64_t apart; /* what the true one is above that */
+	uint64_t flags; /* the true ones */
+	uint8_t bytes[FRAME];
+};
+
+bool sigframe_wanted(const struct session *session,
+		     const struct user_regs_struct *regs)
+{
+	const struct range *range;
+	uint64_t start = regs->rsp - FRAME;
+
+	if (growth_below(session, regs->rsp))
+		return true;
+	while ((range = ranges_overlap(&session->guard.closed, start,
+				       regs->rsp))) {
+		uint64_t at = max_u64(range->start, start);
+		uint64_t end = min_u64(range->end, regs->rsp);
+
+		for (; at < end; at = page_down(at) + PAGE)
+			if (!ranges_find(&session->watch.named, at))
+				return false;
+		if (end == regs->rsp)
+			return true;
+		start = end;
+	}
+	return start > regs->rsp - FRAME;
+}
+
+/* Between the parts of a frame the stack stays as it is. */
+static int prepare(struct moving *f, uint64_t sp)
+{
+	int mem = f->session->process->mem;
+	uint64_t start = max_u64(sp - FRAME, f->session->watch.low);
+
+	if (start >= sp ||
+	    mem_read(mem, start, f->bytes, (size_t)(sp - start)) < 0)
+		return 0;
+	return mem_write(mem, start - f->apart, f->bytes, (size_t)(sp - start));
+}
+
+static bool in_room(const struct moving *f, uint64_t addr)
+{
+	return addr >= f->room.addr && addr < f->top;
+}
+
+/*
+ * The kernel takes TF for the program's if the step that raised this signal
+ * was one of popf that cleared it.
+ */
+static int mend_flags(const struct moving *f, uint64_t frame)
+{
+	int mem = f->session->process->mem, r;
+	uint64_t flags;
+
+	r = mem_read(mem, frame + FLAGS, &flags, sizeof(flags));
+	flags = (flags & ~(uint64_t)FLAG_TF) | (f->flags & FLAG_TF);
+	return r < 0 ? r : mem_write(mem, frame + FLAGS, &flags, sizeof(flags));
+}
+
+/* On the alternate stack, say: only what it saved is not true. */
+static int mend_elsewhere(const struct moving *f, uint64_t frame)
+{
+	uint64_t sp = f->top + f->apart;
+
+	return mem_write(f->session->process->mem, frame + SP, &sp, sizeof(sp));
+}
+
+static void move_pointer(const struct moving *f, void *at)
+{
+	uint64_t pointer;
+
+	memcpy(&pointer, at, sizeof(pointer));
+	if (!pointer)
+		return;
+	pointer += f->apart;
+	memcpy(at, &pointer, sizeof(pointer));
+}
+
+/*
+ * What cannot be written is no stack any longer: the handler finds out by its
+ * first use of it.
+ */
+static int move(struct moving *f, struct user_regs_struct *regs)
+{
+	int mem = f->session->process->mem;
+	size_t size = (size_t)(f->top - RED_ZONE - regs->rsp);
+	int r = mem_read(mem, regs->rsp, f->bytes, size);
+
+	if (r < 0)
+		return r;
+	move_pointer(f, f->bytes + SP);
+	move_pointer(f, f->bytes + FLOATS);
+	regs->rsp += f->apart;
+	regs->rsi += f->apart; /* siginfo */
+	regs->rdx += f->apart; /* ucontext */
+	r = growth_reach(f->session, f->thread, regs->rsp);
+	if (r == 0)
+		r = trace_set_regs(f->thread->tid, regs);
+	if (r == 0)
+		r = mem_write(mem, regs->rsp, f->bytes, size);
+	shadow_forget(f->session, regs->rsp, regs->rsp + size);
+	return r == -EFAULT || r == -EIO ? 0 : r;
+}
+
+static int deliver(struct moving *f, int signal,
+		   const struct user_regs_struct *regs)
+{
+	struct user_regs_struct now = *regs;
+	struct thread *thread = f->thread;
+	int r = prepare(f, regs->rsp);
+
+	now.rsp = f->top;
+	if (r == 0)
+		r = trace_set_regs(thread->tid, &now);
+	if (r == 0)
+		r = inject_deliver(thread, signal, &thread->stop);
+	if (r < 0)
+		return r;
+	if (thread->stop.kind != STOP_SIGNAL || thread->stop.value != SIGTRAP) {
+		thread_set_state(thread, THREAD_PARKED);
+		f->session->parked = true;
+		return 1;
+	}
+	r = trace_get_regs(thread->tid, &now);
+	if (r == 0)
+		r = mend_flags(f, now.rsp);
+	if (r < 0)
+		return r;
+	return in_room(f, now.rsp) ? move(f, &now) : mend_elsewhere(f, now.rsp);
+}
+
+/* The stack may end above the frame. */
+static uint64_t read_frame(struct session *session, uint64_t start,
+			   uint8_t bytes[FRAME])
+{
+	const struct mapping *m = maps_find(session->process->maps, start);
+	uint64_t end = start;
+
+	for (; m && m->start <= end && end < start + FRAME; m++) {
+		end = min_u64(m->end, start + FRAME);
+		if (m == session->process->maps->mapping +
+				 session->process->maps->count - 1)
+			break;
+	}
+	return end > start && mem_read(session->process->mem, start, bytes,
+				       (size_t)(end - start)) == 0
+		       ? end - start
+		       : 0;
+}
+
+int sigframe_return(struct session *session, struct thread *thread,
+		    const struct call *call)
+{
+	_cleanup_(freep) uint8_t *bytes = malloc(FRAME);
+	struct inflight *inflight = call_inflight(thread, call);
+	struct user_regs_struct regs;
+	uint64_t start, at, size, floats;
+	int r = bytes && inflight ? process_remap(session->process) : -ENOMEM;
+
+	if (r == 0)
+		r = trace_get_regs(thread->tid, &regs);
+	if (r < 0)
+		return r;
+	start = regs.rsp - CONTEXT;
+	size = read_frame(session, start, bytes);
+	if (size < FLOATS + sizeof(floats))
+		return -ENOSPC;
+	r = room_take_slots(&session->rooms, &session->process->scratch,
+			    FRAME + PAGE, &inflight->room);
+	if (r < 0)
+		return r;
+	at = inflight->room.addr + start % PAGE;
+	memcpy(&floats, bytes + FLOATS, sizeof(floats));
+	if (floats - start < size) {
+		floats += at - start;
+		memcpy(bytes + FLOATS, &floats, sizeof(floats));
+	}
+	r = mem_write(session->process->mem, at, bytes, (size_t)size);
+	regs.rsp = at + CONTEXT;
+	report_unseen(session, "frames of signal handlers on watched stacks");
+	return r == 0 ? trace_set_regs(thread->tid, &regs) : r;
+}
+
+int sigframe_deliver(struct session *session, struct thread *thread, int signal,
+		     const struct user_regs_struct *regs)
+{
+	struct moving *f = calloc(1, sizeof(*f));
+	int r = f ? room_take_slots(&session->rooms, &session->process->scratch,
+				    FRAME + PAGE, &f->room)
+		  : -ENOMEM;
+
+	if (r < 0) {
+		free(f);
+		return r;
+	}
+	f->session = session;
+	f->thread = thread;
+	/* As far from a page's start, for the kernel aligns what it writes. */
+	f->top = f->room.addr + FRAME + regs->rsp % PAGE;
+	f->apart = regs->rsp - f->top;
+	f->flags = regs->eflags;
+	r = deliver(f, signal, regs);
+	report_unseen(session, "frames of signal handlers on watched stacks");
+	r = first_error(r, room_give(&session->rooms, thread, &f->room));
+	free(f);
+	return r;
+}
