@@ -162,7 +162,7 @@ import java.util.*;
 public class Survive {
     static long part(int me) {
         HashMap<Integer, long[]> map = new HashMap<>();
-        for (int i = 0; i < 6000000; i++) {
+        for (int i = 0; i < 1500000; i++) {
             long[] cell = map.computeIfAbsent(i % 5000, k -> new long[4]);
             cell[i & 3] += (long) i * (me + 1);
             if (i % 1000 == 0)
@@ -203,7 +203,7 @@ sys.stdin.read(1)
 
 def part(me, sums):
     cells, digest = {}, hashlib.sha256()
-    for i in range(1500000):
+    for i in range(400000):
         cells[i % 977] = cells.get(i % 977, 0) + i * (me + 1)
         if i % 100 == 0:
             digest.update(repr(sorted(cells.items())[:9]).encode())
@@ -220,17 +220,61 @@ print(sums)
 
 
 class Interpreters(Killing):
-    """All of their memory, as it is watched by default."""
+    """All of their memory, as it is watched by default; killed at any moment
+    of the run, that of coming in included."""
 
-    def bare(self, argv):
-        result = harness.run(argv, b"x")
-        self.assertEqual(0, result.status, text(result.err))
-        return text(result.out).partition("ready\n")[2]
+    OPTIONS = ["--sample=20"]
+
+    def go(self, process, path, tracer):
+        """It works before somebody comes."""
+
+    def begin(self, process):
+        super().begin(process)
+        process.stdin.write(b"x")
+        process.stdin.flush()
+
+    def once(self, argv, options, moment):
+        """How it ended, in what time, and whether it had met traps when
+        clsattach was killed; that is None if it ended first."""
+        path = self.new_log()
+        with running(argv) as process:
+            self.begin(process)
+            start = time.monotonic()
+            with running([CLSATTACH, "-o", path, *options, "-p",
+                          str(process.pid)]) as tracer:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(moment)
+                trapped = None
+                if process.returncode is None:
+                    trapped = log_has(path, b'"type":"access"')
+                    self.kill(process, tracer)
+                out, err = process.communicate(b"", harness.TIMEOUT)
+                taken = time.monotonic() - start
+        if os.path.exists(path):
+            os.unlink(path)
+        return (process.returncode, text(out) + text(err)), taken, trapped
+
+    def kill_any_time(self, argv):
+        bare = harness.run(argv, b"x")
+        out = text(bare.out).partition("ready\n")[2]
+        right = (0, out)
+        self.assertEqual(0, bare.status, text(bare.err))
+        end, length, _ = self.once(argv, self.OPTIONS, harness.TIMEOUT)
+        self.assertEqual(right, end)
+        ends, trapped, early = {}, [], 0
+        while len(trapped) < KILLS and early <= KILLS:
+            end, _, seen = self.once(argv, self.OPTIONS, random.random() * length)
+            ends[end] = ends.get(end, 0) + 1
+            early += seen is None
+            trapped += [seen] if seen is not None else []
+        print("# killed %d times, in %.2f s, %d of them with traps behind it: "
+              "%s; %d ended before" % (len(trapped), length, sum(trapped),
+                                       ends, early), flush=True)
+        self.assertEqual([right], list(ends))
+        self.assertEqual(KILLS, len(trapped))
 
     def test_python(self):
-        argv = [sys.executable, "-c", PYTHON]
-        self.kill_many(argv, ["--sample=20"], self.bare(argv),
-                       0.5)
+        self.kill_any_time([sys.executable, "-c", PYTHON])
 
     @unittest.skipUnless(shutil.which("javac"), "no javac")
     def test_java(self):
@@ -238,9 +282,7 @@ class Interpreters(Killing):
         with open(source, "w") as file:
             file.write(JAVA)
         harness.run(["javac", source])
-        argv = ["java", "-cp", self.directory, "Survive"]
-        self.kill_many(argv, ["--sample=20"], self.bare(argv),
-                       0.5)
+        self.kill_any_time(["java", "-cp", self.directory, "Survive"])
 
 
 class KillingTracer(Killing):
