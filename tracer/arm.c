@@ -10,6 +10,7 @@
 #include "tracer/growth.h"
 #include "tracer/huge.h"
 #include "tracer/lift.h"
+#include "tracer/mend.h"
 #include "tracer/privilege.h"
 #include "tracer/process/survival_layout.h"
 #include "tracer/refuse.h"
@@ -271,6 +272,8 @@ static int open_all(struct session *session, struct injection *injection)
 {
 	int r = guard_open(&session->guard, injection, 0, UINT64_MAX);
 
+	if (r == 0)
+		r = mend(session, injection);
 	return r < 0 ? r : survive_remove(session, injection);
 }
 

@@ -6,6 +6,7 @@
 #include "tracer/fault.h"
 #include "tracer/growth.h"
 #include "tracer/lift.h"
+#include "tracer/mend.h"
 #include "tracer/partial.h"
 #include "tracer/process/kept.h"
 #include "tracer/remote.h"
@@ -159,6 +160,8 @@ int leave_prepare(struct session *session)
 	r = inject_begin(&injection, injector);
 	if (r == 0)
 		r = guard_open(&session->guard, &injection, 0, UINT64_MAX);
+	if (r == 0 && session->left_armed)
+		r = mend(session, &injection);
 	if (r == 0)
 		r = survive_remove(session, &injection);
 	if (r == 0 && !needed && !injector->kept)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "tracer/process/inject.h"
+#include "tracer/mend.h"
 #include "tracer/raise.h"
 
 struct verdict raise_finish(struct session *session, struct thread *thread,
@@ -14,16 +14,10 @@ struct verdict raise_finish(struct session *session, struct thread *thread,
 	thread->raises = false;
 	if (verdict.kind == VERDICT_AGAIN)
 		return verdict; /* the same; what is open is for the others */
-	if (verdict.signal) {
-		r = inject_deliver(thread, verdict.signal, &thread->stop);
-		if (r == 0 && (thread->stop.kind != STOP_SIGNAL ||
-			       thread->stop.value != SIGTRAP)) {
-			/* No frame could be built: it is about to die. */
-			thread_set_state(thread, THREAD_PARKED);
-			session->parked = true;
-			return (struct verdict){ VERDICT_AGAIN, 0 };
-		}
-	}
+	if (verdict.signal)
+		r = mend_deliver(session, thread, verdict.signal);
+	if (r == 1)
+		return (struct verdict){ VERDICT_AGAIN, 0 };
 	if (r == 0)
 		r = session_close(session, thread, &session->reclose);
 	if (r < 0 && r != -ESRCH)

@@ -5,6 +5,7 @@
 #include "tracer/call.h"
 #include "tracer/jobs.h"
 #include "tracer/lift.h"
+#include "tracer/mend.h"
 #include "tracer/partial.h"
 #include "tracer/process/kept.h"
 #include "tracer/process/status.h"
@@ -21,7 +22,7 @@ static const struct verdict run = { VERDICT_RUN, 0 };
 
 static struct verdict failed(struct session *session, int r)
 {
-	if (r != -ESRCH)
+	if (r < 0 && r != -ESRCH)
 		session_fail(session, r, __func__);
 	return run;
 }
@@ -242,6 +243,28 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	return verdict;
 }
 
+/* It finds its handler, whatever other threads do meanwhile. */
+static struct verdict deliver_segv(struct session *session,
+				   struct thread *thread)
+{
+	bool needed =
+		session->phase == PHASE_ARMED &&
+		disposition_handles(&session->process->dispositions, SIGSEGV);
+	int r = needed ? mend_prepare(session, thread) : 0;
+	struct verdict verdict;
+
+	if (r < 0)
+		return failed(session, r);
+	if (r == MEND_QUEUED)
+		return run;
+	verdict = deliver(session, thread, SIGSEGV);
+	if (r == 0 || verdict.kind != VERDICT_RUN || !verdict.signal)
+		return verdict;
+	r = mend_deliver(session, thread, SIGSEGV);
+	return r == 1 ? (struct verdict){ VERDICT_AGAIN, 0 }
+		      : failed(session, r);
+}
+
 /* The program's entry point, and its libraries are there: begin. */
 static struct verdict arrive(struct session *session, struct thread *thread)
 {
@@ -328,7 +351,8 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 		return run;
 	if (thread->owed == signal) {
 		thread->owed = 0;
-		return deliver(session, thread, signal);
+		return signal == SIGSEGV ? deliver_segv(session, thread)
+					 : deliver(session, thread, signal);
 	}
 	if (entry_reached(session, &info))
 		return arrive(session, thread);
@@ -347,6 +371,9 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 		return run;
 	if (thread->stop.value == SIGSEGV)
 		note_own_fault(session, thread, &info);
-	return raise_finish(session, thread,
-			    deliver(session, thread, thread->stop.value));
+	return raise_finish(
+		session, thread,
+		thread->stop.value == SIGSEGV
+			? deliver_segv(session, thread)
+			: deliver(session, thread, thread->stop.value));
 }
