@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "tracer/family.h"
+#include "tracer/limits.h"
 #include "tracer/orphans.h"
 #include "tracer/partial.h"
 #include "tracer/process/permission.h"
@@ -130,25 +130,12 @@ static void tick(struct family *family)
 	orphans_tick(family);
 }
 
-/*
- * Files of each process are open.  And each has tables of megabytes of which
- * it uses little: fresh from the kernel they need not be cleared.
- */
-static void expect_many(void)
-{
-	struct rlimit limit;
-
-	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static void loop(struct family *family)
 {
+	/* Each process has tables of megabytes of which it uses little: fresh
+	 * from the kernel they need not be cleared. */
 	if (family->options->follow || family->options->stack_hz > 0)
-		expect_many();
+		mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	while (!is_done(family)) {
 		struct stop stop;
 		int r;
@@ -216,9 +203,12 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 {
 	_cleanup_(family_freep) struct family *family = NULL;
 	struct session *session;
-	int r = wake_install(0);
+	int r;
 
 	*err = (struct error){ 0 };
+	r = limits_raise(err);
+	if (r == 0)
+		r = wake_install(0);
 	if (r == 0)
 		r = family_new(options, false, &family, err);
 	if (r < 0)
@@ -256,7 +246,9 @@ int tracer_run(const struct options *options, char *const argv[],
 	r = permission_check_program(argv[0], err);
 	if (r != 0)
 		return r < 0 ? TRACER_FAILED : r;
-	r = family_new(options, true, &family, err);
+	r = limits_raise(err);
+	if (r == 0)
+		r = family_new(options, true, &family, err);
 	if (r < 0)
 		return TRACER_FAILED;
 	session = family->sessions;

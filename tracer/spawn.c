@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/family.h"
+#include "tracer/limits.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 #include "tracer/tracer.h"
@@ -23,6 +24,7 @@ static void child(const struct session *session, char *const argv[], int go,
 	/* Without -o our standard output is the log's. */
 	if (!session->options->output)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
+	limits_restore();
 	execvp(argv[0], argv);
 	number = errno;
 	(void)!write(failed, &number, sizeof(number));

@@ -25,13 +25,19 @@ static int signal_of(size_t i)
 		       : SIGRTMAX - (int)(i - ARRAY_SIZE(handled));
 }
 
+/* Of the timer in limits.c: timers are not inherited. */
+static bool is_ours(int signal, const siginfo_t *info)
+{
+	return signal == SIGPROF && info->si_code == SI_KERNEL;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	int number = errno;
 
 	if (signal == SIGALRM)
 		tick = 1;
-	else if (!passes_to)
+	else if (!passes_to || is_ours(signal, info))
 		leave = 1;
 	else if (info->si_code != SI_KERNEL) /* not from the terminal */
 		kill(passes_to, signal);

@@ -8,6 +8,7 @@ import os
 import pty
 import pwd
 import re
+import resource
 import select
 import shutil
 import signal
@@ -75,6 +76,72 @@ class Passed(Case):
             out, err = process.communicate(b"", harness.TIMEOUT)
             self.assertEqual((3, b"got\n"), (process.returncode, out),
                              text(err))
+
+
+def limited(*limits):
+    """For preexec_fn: (resource, soft limit, hard limit), each."""
+    def apply():
+        for number, soft, hard in limits:
+            resource.setrlimit(number, (soft, hard))
+    return apply
+
+
+class Limits(Case):
+    """Those of clsrun are meant for the program, and kill neither."""
+
+    def setUp(self):
+        super().setUp()
+        self.user = {}
+        if os.geteuid() == 0:  # who could lift them
+            self.user = {"user": 65534, "group": 65534, "extra_groups": []}
+            os.chown(self.directory, 65534, 65534)
+        try:
+            run([CLSRUN, "--version"], **self.user)
+        except PermissionError:
+            self.skipTest("another user cannot reach the build directory")
+
+    def test_of_the_program(self):
+        argv = ["bash", "-c", "ulimit -Sa; ulimit -Ha; trap -p"]
+        limits = limited((resource.RLIMIT_FSIZE, 8192, 1 << 30),
+                         (resource.RLIMIT_NOFILE, 10, 100),
+                         (resource.RLIMIT_CPU, 5, 9))
+        bare = run(argv, preexec_fn=limits)
+        result = run([CLSRUN, "-w", "map:data", "-o", self.new_log(), "--",
+                      *argv], preexec_fn=limits)
+        self.assertRegex(text(bare.out), r"-f\) 8\n")
+        self.assertEqual((0, bare.out), (result.status, result.out),
+                         text(result.err))
+
+    def test_file_size(self):
+        """The log is as long as it may be, and the program ends well."""
+        path = self.new_log()
+        argv = [target("hammer"), "1000"]
+        result = run([CLSRUN, "-w", "arena", "--every", "-o", path, "--",
+                      *argv], **self.user, preexec_fn=limited(
+                          (resource.RLIMIT_FSIZE, 1100000, 1100000)))
+        self.assertEqual((125, run(argv).out), (result.status, result.out))
+        self.assertIn("File too large", text(result.err))
+        self.assertEqual(1100000, os.path.getsize(path))
+
+    def test_files(self):
+        """It is said before the program runs, not found out meanwhile."""
+        result = run([CLSRUN, "-o", self.new_log(), "--", "echo", "ran"],
+                     **self.user, preexec_fn=limited(
+                         (resource.RLIMIT_NOFILE, 12, 12)))
+        self.assertEqual((125, b""), (result.status, result.out))
+        self.assertIn("ulimit -n", text(result.err))
+
+    def test_time(self):
+        """Before ours is over the program is let go.  Stacks take time of
+        ours alone."""
+        path = self.new_log()
+        argv = [target("hammer"), "60000"]
+        result = run([CLSRUN, "--stacks=inline", "-w", "arena", "--every", "-o",
+                      path, "--", *argv], **self.user, preexec_fn=limited(
+                          (resource.RLIMIT_CPU, 1, 1)))
+        self.assertEqual((0, run(argv).out), (result.status, result.out),
+                         text(result.err))
+        self.assertEqual("interrupted", self.read_log(path).summary["end"])
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can make set-user-ID files")
