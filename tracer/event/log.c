@@ -72,6 +72,18 @@ int log_open(struct log *log, const char *name, const char *id,
 	return 0;
 }
 
+/* What was written of the buffer ends in a line: the rest of one is cut. */
+static void cut_line(const struct log *log, size_t done)
+{
+	off_t end = lseek(log->fd, 0, SEEK_CUR);
+	size_t whole = done;
+
+	while (whole && log->buffer.data[whole - 1] != '\n')
+		whole--;
+	if (end >= (off_t)(done - whole))
+		(void)!ftruncate(log->fd, end - (off_t)(done - whole));
+}
+
 void log_flush(struct log *log)
 {
 	size_t done = 0;
@@ -85,6 +97,8 @@ void log_flush(struct log *log)
 		} else if (errno != EINTR && errno != EAGAIN) {
 			log->gone = true;
 			log->number = errno == EPIPE ? 0 : -errno;
+			if (log->owned && !log->direct)
+				cut_line(log, done);
 		}
 	}
 	buffer_clear(&log->buffer);
