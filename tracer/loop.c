@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "tracer/family.h"
-#include "tracer/limits.h"
+#include "tracer/own_limits.h"
 #include "tracer/orphans.h"
 #include "tracer/partial.h"
 #include "tracer/process/permission.h"

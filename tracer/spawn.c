@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tracer/family.h"
-#include "tracer/limits.h"
+#include "tracer/own_limits.h"
 #include "tracer/process/permission.h"
 #include "tracer/session.h"
 #include "tracer/tracer.h"

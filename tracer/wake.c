@@ -25,7 +25,7 @@ static int signal_of(size_t i)
 		       : SIGRTMAX - (int)(i - ARRAY_SIZE(handled));
 }
 
-/* Of the timer in limits.c: timers are not inherited. */
+/* Of the timer in own_limits.c: timers are not inherited. */
 static bool is_ours(int signal, const siginfo_t *info)
 {
 	return signal == SIGPROF && info->si_code == SI_KERNEL;

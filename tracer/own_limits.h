@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * limits - what we may use of files, memory and time (setrlimit(2))
+ * own_limits - what we may use of files, memory and time (setrlimit(2))
  *
  * Under clsrun the limits are meant for the program, which would die with us
  * when we come to ours.  It needs them as they were.

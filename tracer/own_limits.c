@@ -5,7 +5,7 @@
 #include <sys/time.h>
 
 #include "base/macro.h"
-#include "tracer/limits.h"
+#include "tracer/own_limits.h"
 
 enum {
 	FILES_NEEDED = 32,
