@@ -295,6 +295,26 @@ static const int saved[STATE_SAVED] = {
 	[STATE_R14] = UNW_X86_64_R14, [STATE_R15] = UNW_X86_64_R15,
 };
 
+void cold_state(struct cold *cold, struct state *ret)
+{
+	for (size_t i = 0; i < STATE_SAVED; i++)
+		ret->reg[i] = value_of(cold, saved[i]);
+	ret->reg[STATE_SP] = cold->frame.sp;
+	ret->ip = cold->frame.ip;
+}
+
+int cold_resume_state(struct cold *cold, const struct state *caller)
+{
+	struct user_regs_struct regs;
+
+	current_regs(cold, &regs);
+	for (size_t i = 0; i < STATE_SAVED; i++)
+		*register_of(&regs, saved[i]) = caller->reg[i];
+	regs.rip = caller->ip;
+	regs.rsp = caller->reg[STATE_SP];
+	return cold_begin(cold, &regs, caller->is_return);
+}
+
 static void probe_regs(struct cold *cold, const struct state *from)
 {
 	/* what no rule is made of: then the step cannot be told by one */

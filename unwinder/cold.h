@@ -50,6 +50,11 @@ void cold_frame(const struct cold *cold, struct cold_frame *ret);
 int cold_resume(struct cold *cold,
 		const struct cold_frame *caller) _must_check_;
 
+/* The same with all of them; cold_state() tells them, but for is_return. */
+void cold_state(struct cold *cold, struct state *ret);
+int cold_resume_state(struct cold *cold,
+		      const struct state *caller) _must_check_;
+
 enum { COLD_PROBE_READS = 16 };
 
 /*

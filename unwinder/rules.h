@@ -12,6 +12,7 @@
  * modules change.
  */
 
+#include "base/caller.h"
 #include "unwinder/cold.h"
 
 enum rule_kind {
@@ -59,6 +60,11 @@ static inline const struct rule *rules_next(const struct rule *callee)
 
 /* The modules changed. */
 void rules_forget(struct rules *rules);
+
+/* Ask @code for what lies in it; the rules of what lay in the last are gone. */
+void rules_made(struct rules *rules, const struct code *code);
+/* The same, or NULL: @ip lies in none. */
+const struct code *rules_code(const struct rules *rules, uint64_t ip);
 
 /*
  * The rule for @ip, learnt if need be; valid until the next call.  *@rule

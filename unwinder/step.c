@@ -199,7 +199,8 @@ static int step(struct walk *walk)
 	r = rules_find(walk->chain->rules, ip, walk->here.is_return, &rule);
 	if (r < 0)
 		return r;
-	walk->rule = rule;
+	/* not all of nothing are in the table that the next one is sought by */
+	walk->rule = rule->kind == RULE_NOTHING ? NULL : rule;
 	if (rule->kind == RULE_BOTTOM)
 		return UNWINDER_END_BOTTOM;
 	if (rule->kind == RULE_OTHER)

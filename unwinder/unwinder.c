@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "unwinder/chain.h"
+#include "unwinder/made.h"
 #include "unwinder/pointer.h"
 
 struct unwinder {
@@ -21,6 +22,7 @@ struct walk {
 	unsigned changes; /* of the stack, so far */
 	bool by_pointer;  /* @here was found by a guess */
 	bool innermost;
+	bool interrupted; /* @here did not call, a signal came */
 };
 
 int unwinder_new(struct unwinder **ret)
@@ -65,6 +67,33 @@ int unwinder_modules(struct unwinder *unwinder,
 	return image_modules(&unwinder->image, modules, count);
 }
 
+void unwinder_made(struct unwinder *unwinder, const struct code *code)
+{
+	rules_made(unwinder->rules, code);
+	unwinder->generation++;
+}
+
+/* In code whose maker tells how: enum cold_step or -errno. */
+static int step_made(struct walk *walk)
+{
+	struct unwinder *unwinder = walk->unwinder;
+	const struct code *code = rules_code(unwinder->rules, walk->here.ip);
+	struct caller caller = { 0 };
+	struct state state;
+	int r;
+
+	if (!code ||
+	    !code->caller(code->context, walk->here.ip,
+			  !walk->innermost && !walk->interrupted, &caller))
+		return COLD_NOTHING;
+	cold_state(unwinder->cold, &state);
+	r = made_step(&caller, &unwinder->image, &state);
+	if (r < 0)
+		return r == -EFAULT ? COLD_FAILED : r;
+	r = cold_resume_state(unwinder->cold, &state);
+	return r < 0 ? r : COLD_STEPPED;
+}
+
 /*
  * In code without unwind information, of a compiler at run time or of an
  * assembler.  enum cold_step or -errno.
@@ -101,12 +130,16 @@ static int step(struct walk *walk)
 
 	r = cold_step(cold);
 	if (r == COLD_NOTHING)
+		r = step_made(walk);
+	if (r == COLD_NOTHING)
 		r = step_by_pointer(walk);
 	else
 		walk->by_pointer = false;
 	if (r != COLD_STEPPED)
 		return r;
 
+	walk->interrupted =
+		cold_is_sigreturn(&walk->unwinder->image, before.ip);
 	cold_frame(cold, &walk->here);
 	if (walk->here.sp > before.sp)
 		return COLD_STEPPED;

@@ -14,6 +14,7 @@
 
 #include <sys/user.h>
 
+#include "base/caller.h"
 #include "base/memory.h"
 
 enum { UNWINDER_DEPTH_MAX = 4096 };
@@ -49,6 +50,13 @@ DEFINE_CLEANUP(unwinder)
 int unwinder_modules(struct unwinder *unwinder,
 		     const struct unwinder_module *modules,
 		     size_t count) _must_check_;
+
+/*
+ * What tells the frames of code that was made at run time; called within the
+ * walks, and copied.  Again when that code changed: what was learnt of it, and
+ * of stacks, is forgotten.
+ */
+void unwinder_made(struct unwinder *unwinder, const struct code *code);
 
 /*
  * Fill @frames (at most @max) innermost first and set *@count.  Returns an
