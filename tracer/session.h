@@ -343,9 +343,10 @@ const char *stack_end_name(int end);
 /*
  * stack_managed.c: of runtimes what stands in that stack, into stacks.managed,
  * which stack_tell() adds.  Where only they know how code that was made at run
- * time was called, the native frames become other ones.
+ * time was called, the native frames become other ones.  False: the walk knew
+ * such code as it was, and has to be done again.
  */
-void stack_managed(struct session *session, const struct thread *thread,
+bool stack_managed(struct session *session, const struct thread *thread,
 		   const struct user_regs_struct *regs,
 		   const struct memory *memory,
 		   struct frame frames[EVENT_FRAMES], size_t *count,

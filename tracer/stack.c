@@ -121,6 +121,22 @@ static int update_modules(struct session *session)
 	return r;
 }
 
+/* Its runtime may have come or gone. */
+static void update_code(struct session *session)
+{
+	struct stacks *stacks = &session->stacks;
+	struct code code = { 0 };
+
+	if (session_refresh(session) < 0 ||
+	    !resolver_code(session->resolver, &code))
+		code = (struct code){ 0 };
+	if (code.start == stacks->code.start && code.end == stacks->code.end &&
+	    code.context == stacks->code.context)
+		return;
+	stacks->code = code;
+	unwinder_made(stacks->unwinder, &code);
+}
+
 /* NULL: without memory it is walked as if nothing were known. */
 static struct slots *slots_of(struct session *session,
 			      const struct thread *thread)
@@ -276,6 +292,7 @@ static int prepare(struct session *session)
 	session->stacks.last.text = NULL;
 	if (r == 0)
 		r = update_modules(session);
+	update_code(session);
 	if (session->stacks.jitmap.wanted &&
 	    jitmap_update(&session->stacks.jitmap, session->process->pid,
 			  session_now()))
@@ -317,9 +334,14 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 	stack_managed_forget(session);
 	if (prepare(session) < 0)
 		return 0;
-	count = frames_of(session, slots_of(session, thread), regs, &memory,
-			  &all, frames, end);
-	stack_managed(session, thread, regs, &all, frames, &count, end);
+	for (unsigned i = 0; i < 2; i++) {
+		count = frames_of(session, slots_of(session, thread), regs,
+				  &memory, &all, frames, end);
+		if (stack_managed(session, thread, regs, &all, frames, &count,
+				  end))
+			break;
+		unwinder_made(session->stacks.unwinder, &session->stacks.code);
+	}
 	return count;
 }
 

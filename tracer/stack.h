@@ -39,10 +39,11 @@ struct stacks {
 	struct stack_last last;
 	struct managed *managed; /* of the last one; NULL: nobody asked */
 	struct jitmap jitmap;
-	uint64_t unread;	      /* reads that were spared by the copy */
-	uint64_t ns;		      /* that the walks took, without names */
-	uint64_t mismatches;	      /* of --verify-stacks */
-	bool differs;		      /* the last one, if it is told */
+	struct code code;    /* that a runtime made, as the unwinder has it */
+	uint64_t unread;     /* reads that were spared by the copy */
+	uint64_t ns;	     /* that the walks took, without names */
+	uint64_t mismatches; /* of --verify-stacks */
+	bool differs;	     /* the last one, if it is told */
 	struct unwinder_stats others; /* of sessions that are over, and of
 					 stacks that were told again */
 };

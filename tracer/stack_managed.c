@@ -67,7 +67,7 @@ static bool ask(struct session *session, pid_t tid,
 	return resolver_frames(session->resolver, &query, managed);
 }
 
-void stack_managed(struct session *session, const struct thread *thread,
+bool stack_managed(struct session *session, const struct thread *thread,
 		   const struct user_regs_struct *regs,
 		   const struct memory *memory,
 		   struct frame frames[EVENT_FRAMES], size_t *count,
@@ -78,10 +78,10 @@ void stack_managed(struct session *session, const struct thread *thread,
 	size_t first = 0;
 
 	if (!has_managed(session))
-		return;
+		return true;
 	managed = session->stacks.managed;
 	managed->count = managed->words = 0;
-	managed->cut = managed->fleeting = false;
+	managed->cut = managed->fleeting = managed->stale = false;
 	for (unsigned i = 0; i < RESUMES; i++) {
 		if (!ask(session, thread->tid, regs, frames, *count, first,
 			 *end))
@@ -99,8 +99,9 @@ void stack_managed(struct session *session, const struct thread *thread,
 		*end = walk_on(session, regs, memory, frames, count);
 		first = managed->natives;
 	}
-	if (managed->fleeting)
+	if (managed->fleeting || managed->stale)
 		session->stacks.last.slots = NULL;
+	return !managed->stale;
 }
 
 void stack_managed_forget(struct session *session)

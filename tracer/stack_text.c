@@ -123,6 +123,7 @@ static size_t add_managed(const struct chain *chain, size_t before,
 					       : chain->frames[before].ip,
 			.function = m->function,
 			.inlined = m->inlined,
+			.guessed = m->guessed,
 			.runtime = m->runtime,
 			.file = m->file,
 			.line = m->line,
@@ -141,6 +142,7 @@ static size_t add_native(struct session *session, const struct chain *chain,
 {
 	size_t n = frame_names(session, chain->frames[i].ip, i == 0, ret, max);
 	struct event_frame outer;
+	size_t first = *next;
 
 	if (n)
 		ret[n - 1].guessed = chain->frames[i].guessed;
@@ -148,7 +150,10 @@ static size_t add_native(struct session *session, const struct chain *chain,
 		return n;
 	outer = ret[--n];
 	n += add_managed(chain, i, next, &ret[n], max - n - 1);
-	ret[n++] = outer;
+	if (*next > first && chain->managed->frame[*next - 1].whole)
+		ret[n - 1].guessed |= outer.guessed;
+	else
+		ret[n++] = outer;
 	return n;
 }
 

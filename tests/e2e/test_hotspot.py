@@ -78,16 +78,27 @@ class Truth:
 
 
 @unittest.skipUnless(java_home(), "no JDK")
-class Names(harness.Case):
-    def compiled(self):
+class Java(harness.Case):
+    def compiled(self, name):
         done = subprocess.run(
             [os.path.join(java_home(), "bin", "javac"), "-d", self.directory,
-             os.path.join(harness.TARGETS, "Truth.java")],
+             os.path.join(harness.TARGETS, name)],
             capture_output=True, timeout=harness.TIMEOUT)
         self.assertEqual(0, done.returncode, done.stderr)
 
+    def await_armed(self, path):
+        for _ in range(int(harness.TIMEOUT * 20)):
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    if b'"type":"armed"' in file.read():
+                        return
+            time.sleep(0.05)
+        self.fail("not armed")
+
+
+class Names(Java):
     def check(self, *options):
-        self.compiled()
+        self.compiled("Truth.java")
         argv = [os.path.join(java_home(), "bin", "java"), "-Xmx12m", "-Xms12m",
                 "-Xlog:gc+heap+coops=debug:stdout:none", *options, "-cp", self.directory, "Truth", str(STORES)]
         with harness.running(argv) as java:
@@ -110,15 +121,6 @@ class Names(harness.Case):
             if not low <= harness.number(access["ip"]) < high:
                 truth.look(access)
         return truth
-
-    def await_armed(self, path):
-        for _ in range(int(harness.TIMEOUT * 20)):
-            if os.path.exists(path):
-                with open(path, "rb") as file:
-                    if b'"type":"armed"' in file.read():
-                        return
-            time.sleep(0.05)
-        self.fail("not armed")
 
     def right(self, *options):
         truth = self.check(*options)
@@ -155,6 +157,80 @@ class Names(harness.Case):
         self.assertTrue(any(c["kind"] == "metadata" for c in found))
         self.assertGreater(len(heap), 20)
         self.assertLess(len(unnamed), max(6, 0.05 * len(heap)))
+
+
+def spelled(frame):
+    return "%s:%d" % (frame["function"], frame.get("line", 0))
+
+
+def told(stack):
+    """Methods of Java from the one that stores on: those that are sure."""
+    frames = [f for f in stack if f.get("runtime") == "hotspot" and
+              "call_stub" not in f["function"] and "guessed" not in f]
+    names = [f["function"] for f in frames]
+    if "Chains.store" in names:
+        del frames[:names.index("Chains.store")]
+    return [spelled(f) for f in frames]
+
+
+class Frames(Java):
+    """Stacks of Java, beside what the program's own Throwable says."""
+
+    def stacks(self, home, options):
+        argv = [os.path.join(home, "bin", "java"), "-Xmx32m", "-Xshare:auto",
+                "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames",
+                "-XX:CompileCommand=quiet", *options, "-cp", self.directory,
+                "Chains"]
+        log = self.new_log()
+        with harness.running(argv) as java:
+            address = int(java.stdout.readline())
+            with harness.running(
+                    [harness.CLSATTACH, "--every", "--stacks=inline",
+                     "--depth", "256", "--verify-stacks", "--on", "write",
+                     "-w", "0x%x+4096" % address, "-o", log,
+                     "-p", str(java.pid)]) as tracer:
+                self.await_armed(log)
+                out, err = java.communicate(b"\n", harness.TIMEOUT)
+                tracer.communicate(timeout=harness.TIMEOUT)
+        truth = {}
+        for line in harness.text(out).splitlines():
+            number, chain = line.split(" ", 1)
+            truth[int(number)] = [re.sub(r":-\d+$", ":0", call)
+                                  for call in chain.split("|")[:-1]]
+        log = self.read_log(log)
+        self.assertEqual(0, log.summary["stacks"]["mismatches"])
+        found = {int(a["addr"], 16) - address: a["stack"]
+                 for a in log.accesses}
+        self.assertEqual(set(truth), set(found), err)
+        return [(truth[i], found[i]) for i in sorted(truth)]
+
+    def compare(self, home, *options, most=0):
+        """@most: methods inlined at an access that need not be told."""
+        for expected, stack in self.stacks(home, options):
+            names = told(stack)
+            self.assertNotIn("guessed", stack[-1])
+            self.assertEqual("clone3", stack[-1]["function"])
+            missing = len(expected) - len(names)
+            self.assertLessEqual(missing, most, (expected, stack))
+            if most and names[0].endswith(":0"):
+                # of the innermost no line is known, but at a call
+                names[0] = names[0][:-1] + \
+                    expected[missing].rpartition(":")[2]
+            self.assertEqual(expected[missing:], names)
+
+    def test_interpreter(self):
+        self.compiled("Chains.java")
+        self.compare(java_home(), "-Xint")
+
+    def test_client_compiler(self):
+        self.compiled("Chains.java")
+        self.compare(java_home(), "-XX:TieredStopAtLevel=1", "-Xcomp",
+                     "-XX:CompileCommand=compileonly,Chains*::*", most=3)
+
+    def test_server_compiler(self):
+        self.compiled("Chains.java")
+        self.compare(java_home(), "-XX:-TieredCompilation", "-Xcomp",
+                     "-XX:CompileCommand=compileonly,Chains*::*", most=3)
 
 
 if __name__ == "__main__":

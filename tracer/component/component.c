@@ -266,6 +266,19 @@ bool resolver_frames(struct resolver *resolver, const struct stack_query *query,
 	return false;
 }
 
+bool resolver_code(struct resolver *resolver, struct code *ret)
+{
+	registry_look(&resolver->registry);
+	for (size_t i = 0; runtimes[i]; i++) {
+		const struct entry *entry = &resolver->registry.entry[i];
+
+		if (entry->open && runtimes[i]->code &&
+		    runtimes[i]->code(entry->state, ret))
+			return true;
+	}
+	return false;
+}
+
 size_t resolver_member(struct resolver *resolver,
 		       const struct component *object, const char *path,
 		       struct extent *ret, size_t max)

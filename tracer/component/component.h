@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include "base/caller.h"
 #include "base/memory.h"
 #include "tracer/component/managed.h"
 #include "tracer/process/maps.h"
@@ -152,6 +153,9 @@ bool resolver_has_frames(struct resolver *resolver);
  */
 bool resolver_frames(struct resolver *resolver, const struct stack_query *query,
 		     struct managed *managed);
+
+/* The code that a runtime makes; false: there is none. */
+bool resolver_code(struct resolver *resolver, struct code *ret);
 
 /*
  * The bytes of the member @path ("pos.x", "mane[2]") of an object that

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracer/component/hotspot.h"
+#include "tracer/component/hotspot_stack.h"
 
 /* How far below an address a register may lie. */
 enum { MAX_OBJECT = 1 << 30 };
@@ -167,7 +167,8 @@ static void about(void *state, struct runtime_info *ret)
 	uint64_t text;
 
 	ret->module = view_module(hotspot->view, "libjvm");
-	ret->tells = TELLS_CLASSES | TELLS_MEMBERS | TELLS_OBJECTS;
+	ret->tells =
+		TELLS_CLASSES | TELLS_MEMBERS | TELLS_OBJECTS | TELLS_FRAMES;
 	if (hotspot->at.version >= 0 &&
 	    hotspot_word(hotspot, hotspot->at.version, &text) && text)
 		hotspot_text(hotspot, text, ret->version, sizeof(ret->version));
@@ -181,6 +182,9 @@ static void close_hotspot(void *state)
 	struct hotspot *hotspot = state;
 
 	hotspot_forget_classes(hotspot);
+	hotspot_forget_code(hotspot);
+	hotspot_forget_methods(hotspot);
+	free(hotspot->codelet);
 	free(hotspot->starts);
 	free(hotspot);
 }
@@ -231,6 +235,30 @@ static int classes(void *state, int (*visit)(void *context, const char *name),
 		       : 0;
 }
 
+static bool code(void *state, struct code *ret)
+{
+	struct hotspot *hotspot = state;
+
+	if (!is_ready(hotspot) || hotspot->code_high <= hotspot->code_low)
+		return false;
+	*ret = (struct code){
+		.start = hotspot->code_low,
+		.end = hotspot->code_high,
+		.context = hotspot,
+		.caller = hotspot_caller,
+	};
+	return true;
+}
+
+static int frames(void *state, const struct stack_query *query,
+		  struct managed *managed)
+{
+	struct hotspot *hotspot = state;
+
+	return is_ready(hotspot) ? hotspot_frames(hotspot, query, managed)
+				 : -ENOENT;
+}
+
 const struct runtime runtime_hotspot = {
 	.name = "hotspot",
 	.open = open_hotspot,
@@ -241,4 +269,6 @@ const struct runtime runtime_hotspot = {
 	.remap = epoch,
 	.each = each,
 	.classes = classes,
+	.frames = frames,
+	.code = code,
 };

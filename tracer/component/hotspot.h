@@ -130,6 +130,18 @@ struct hotspot {
 
 	unsigned heaps_epoch, heaps;
 	struct code_heap code[HOTSPOT_HEAPS];
+
+	/* hotspot_stack.h */
+	unsigned unsigned5;	      /* the least byte of such a number */
+	uint64_t entry_return;	      /* where Java returns to native code */
+	uint32_t serial;	      /* of methods and sites */
+	struct table methods;	      /* Method -> struct java_method */
+	struct table lines;	      /* of method and place -> line, + 1 */
+	struct table blobs;	      /* start -> struct java_blob */
+	struct table sites;	      /* of ip -> struct java_site */
+	bool code_changed;	      /* sites may be of other code by now */
+	struct java_codelet *codelet; /* of the interpreter */
+	size_t codelets;
 };
 
 /* hotspot_layout.c: 0 or -errno; the rest of struct hotspot, once it can. */

@@ -21,152 +21,6 @@ struct reader {
 	size_t count, capacity;
 };
 
-#define AT(field, ...)                                                         \
-	{                                                                      \
-		offsetof(struct hotspot_layout, field),                        \
-		{                                                              \
-			__VA_ARGS__                                            \
-		}                                                              \
-	}
-
-/* Later versions renamed some. */
-static const struct {
-	size_t at;
-	const char *name[3];
-} places[] = {
-	AT(klass_layout, "Klass::_layout_helper"),
-	AT(klass_name, "Klass::_name"),
-	AT(klass_supers, "Klass::_primary_supers[0]"),
-	AT(klass_super, "Klass::_super"),
-	AT(klass_next, "Klass::_next_link"),
-	AT(fields, "InstanceKlass::_fields"),
-	AT(fields_stream, "InstanceKlass::_fieldinfo_stream"),
-	AT(fields_count, "InstanceKlass::_java_fields_count"),
-	AT(constants, "InstanceKlass::_constants"),
-	AT(methods, "InstanceKlass::_methods"),
-	AT(symbol_length, "Symbol::_length"),
-	AT(symbol_body, "Symbol::_body[0]", "Symbol::_body"),
-	AT(vm_symbols, "Symbol::_vm_symbols[0]", "vmSymbols::_symbols[0]"),
-	AT(pool_size, "sizeof ConstantPool"),
-	AT(pool_holder, "ConstantPool::_pool_holder"),
-	AT(pool_length, "ConstantPool::_length"),
-	AT(counters_size, "sizeof MethodCounters"),
-	AT(pool_cache, "ConstantPool::_cache"),
-	AT(cache_pool, "ConstantPoolCache::_constant_pool"),
-	AT(method_const, "Method::_constMethod"),
-	AT(method_data, "Method::_method_data"),
-	AT(method_counters, "Method::_method_counters"),
-	AT(method_size, "sizeof Method"),
-	AT(const_constants, "ConstMethod::_constants"),
-	AT(const_size, "ConstMethod::_constMethod_size"),
-	AT(const_name, "ConstMethod::_name_index"),
-	AT(const_code, "ConstMethod::_code_size"),
-	AT(const_method_size, "sizeof ConstMethod"),
-	AT(const_flags, "ConstMethod::_flags._flags", "ConstMethod::_flags"),
-	AT(data_method, "MethodData::_method"),
-	AT(data_size, "MethodData::_size"),
-	AT(loaders, "ClassLoaderDataGraph::_head"),
-	AT(loader_next, "ClassLoaderData::_next"),
-	AT(loader_klasses, "ClassLoaderData::_klasses"),
-	AT(object_class,
-	   "vmClasses::_klasses[static_cast<int>"
-	   "(vmClassID::Object_klass_knum)]",
-	   "SystemDictionary::_well_known_klasses"
-	   "[SystemDictionary::Object_klass_knum]",
-	   "SystemDictionary::_well_known_klasses"
-	   "[SystemDictionary::WK_KLASS_ENUM_NAME(Object_klass)]"),
-	AT(mirror_klass, "java_lang_Class::_klass_offset"),
-	AT(mirror_size, "java_lang_Class::_oop_size_offset"),
-
-	AT(heap, "Universe::_collectedHeap"),
-	AT(reserved, "CollectedHeap::_reserved"),
-	AT(region_start, "MemRegion::_start"),
-	AT(region_words, "MemRegion::_word_size"),
-	AT(collections, "CollectedHeap::_total_collections"),
-	AT(collecting, "CollectedHeap::_is_stw_gc_active",
-	   "CollectedHeap::_is_gc_active"),
-	AT(narrow_base, "CompressedKlassPointers::_narrow_klass._base",
-	   "CompressedKlassPointers::_base", "Universe::_narrow_klass._base"),
-	AT(narrow_shift, "CompressedKlassPointers::_narrow_klass._shift",
-	   "CompressedKlassPointers::_shift", "Universe::_narrow_klass._shift"),
-	AT(hash_shift, "markWord::hash_shift", "markOopDesc::hash_shift"),
-	AT(hash_bits, "markWord::hash_bits", "markOopDesc::hash_bits"),
-	AT(klass_shift, "markWord::klass_shift"),
-	AT(flags, "JVMFlag::flags"),
-	AT(flags_count, "JVMFlag::numFlags"),
-	AT(flag_size, "sizeof JVMFlag"),
-	AT(flag_name, "JVMFlag::_name"),
-	AT(flag_addr, "JVMFlag::_addr"),
-
-	AT(threads, "ThreadsSMRSupport::_java_thread_list"),
-	AT(threads_length, "ThreadsList::_length"),
-	AT(threads_array, "ThreadsList::_threads"),
-	AT(thread_piece, "Thread::_tlab"),
-	AT(piece_start, "ThreadLocalAllocBuffer::_start"),
-	AT(piece_top, "ThreadLocalAllocBuffer::_top"),
-	AT(piece_end, "ThreadLocalAllocBuffer::_end"),
-	AT(piece_reserve,
-	   "ThreadLocalAllocBuffer::_reserve_for_allocation_prefetch"),
-
-	AT(g1_manager, "G1CollectedHeap::_hrm"),
-	AT(g1_regions, "G1HeapRegionManager::_regions",
-	   "HeapRegionManager::_regions"),
-	AT(g1_base, "G1HeapRegionTable::_base"),
-	AT(g1_shift, "G1HeapRegion::LogOfHRGrainBytes",
-	   "HeapRegion::LogOfHRGrainBytes"),
-	AT(g1_bottom, "G1HeapRegion::_bottom", "HeapRegion::_bottom",
-	   "Space::_bottom"),
-	AT(g1_top, "G1HeapRegion::_top", "HeapRegion::_top",
-	   "G1ContiguousSpace::_top"),
-	AT(g1_end, "G1HeapRegion::_end", "HeapRegion::_end", "Space::_end"),
-	AT(g1_type, "G1HeapRegion::_type", "HeapRegion::_type"),
-	AT(g1_single, "G1HeapRegionType::StartsHumongousTag",
-	   "HeapRegionType::StartsHumongousTag"),
-	AT(g1_continues, "G1HeapRegionType::ContinuesHumongousTag",
-	   "HeapRegionType::ContinuesHumongousTag"),
-	AT(serial_young, "SerialHeap::_young_gen",
-	   "GenCollectedHeap::_young_gen"),
-	AT(serial_old, "SerialHeap::_old_gen", "GenCollectedHeap::_old_gen"),
-	AT(serial_eden, "DefNewGeneration::_eden_space"),
-	AT(serial_from, "DefNewGeneration::_from_space"),
-	AT(serial_to, "DefNewGeneration::_to_space"),
-	AT(serial_tenured, "TenuredGeneration::_the_space"),
-	AT(space_bottom, "ContiguousSpace::_bottom", "Space::_bottom"),
-	AT(space_end, "ContiguousSpace::_end", "Space::_end"),
-	AT(space_top, "ContiguousSpace::_top"),
-	AT(parallel_young, "ParallelScavengeHeap::_young_gen"),
-	AT(parallel_old, "ParallelScavengeHeap::_old_gen"),
-	AT(parallel_eden, "PSYoungGen::_eden_space"),
-	AT(parallel_from, "PSYoungGen::_from_space"),
-	AT(parallel_to, "PSYoungGen::_to_space"),
-	AT(parallel_tenured, "PSOldGen::_object_space"),
-	AT(mutable_bottom, "MutableSpace::_bottom"),
-	AT(mutable_end, "MutableSpace::_end"),
-	AT(mutable_top, "MutableSpace::_top"),
-
-	AT(code_heaps, "CodeCache::_heaps"),
-	AT(array_length, "GrowableArrayBase::_len",
-	   "GenericGrowableArray::_len"),
-	AT(array_data, "GrowableArray<int>::_data"),
-	AT(code_low, "CodeCache::_low_bound"),
-	AT(code_high, "CodeCache::_high_bound"),
-	AT(heap_memory, "CodeHeap::_memory"),
-	AT(heap_segments, "CodeHeap::_segmap"),
-	AT(heap_shift, "CodeHeap::_log2_segment_size"),
-	AT(virtual_low, "VirtualSpace::_low"),
-	AT(virtual_high, "VirtualSpace::_high"),
-	AT(block_size, "sizeof HeapBlock"),
-	AT(blob_name, "CodeBlob::_name"),
-	AT(blob_size, "CodeBlob::_size"),
-	AT(code_method, "CompiledMethod::_method", "nmethod::_method"),
-	AT(shared_base, "MetaspaceObj::_shared_metaspace_base"),
-	AT(shared_top, "MetaspaceObj::_shared_metaspace_top"),
-	AT(interpreter, "AbstractInterpreter::_code"),
-	AT(stubs, "StubQueue::_stub_buffer"),
-	AT(stubs_size, "StubQueue::_buffer_limit"),
-	AT(version, "Abstract_VM_Version::_s_vm_release"),
-};
-
 static int add(struct reader *reader, const char *name, uint64_t value)
 {
 	if (reader->count == MAX_ENTRIES)
@@ -352,13 +206,15 @@ int hotspot_layout_read(struct pages *pages, struct symbols *symbols,
 	if (r == 0)
 		qsort(reader.entry, reader.count, sizeof(*reader.entry),
 		      compare);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(places); i++) {
+	for (size_t i = 0; r == 0 && i < hotspot_places_count; i++) {
 		int64_t value = HOTSPOT_NONE;
 
-		for (int k = 0; k < 3 && places[i].name[k]; k++)
+		for (int k = 0; k < 3 && hotspot_places[i].name[k]; k++)
 			if (value == HOTSPOT_NONE)
-				value = value_of(&reader, places[i].name[k]);
-		memcpy((char *)ret + places[i].at, &value, sizeof(value));
+				value = value_of(&reader,
+						 hotspot_places[i].name[k]);
+		memcpy((char *)ret + hotspot_places[i].at, &value,
+		       sizeof(value));
 	}
 	free(reader.entry);
 	return r;

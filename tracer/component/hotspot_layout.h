@@ -5,7 +5,7 @@
  * hotspot_layout - where things lie in one build of libjvm.so
  *
  * Offsets in structures, addresses of variables, values of constants and sizes
- * of types, as its tables tell them.  The list is in hotspot_layout.c.
+ * of types, as its tables tell them.  The list is in hotspot_places.c.
  */
 
 #include "base/macro.h"
@@ -47,7 +47,27 @@ struct hotspot_layout {
 	int64_t blob_name, blob_size, code_method, shared_base, shared_top;
 	int64_t interpreter, stubs, stubs_size, version;
 	int64_t pool_length, counters_size;
+
+	int64_t blob_frame, blob_complete, blob_code, blob_code_offset;
+	int64_t nmethod_id, nmethod_entry, nmethod_entry_offset;
+	int64_t nmethod_stubs, nmethod_deopt[2], nmethod_deopt_offset[2];
+	int64_t nmethod_pc, nmethod_pcs, nmethod_dependencies;
+	int64_t nmethod_scopes, nmethod_scopes_offset, nmethod_metadata;
+	int64_t nmethod_immutable, blob_mutable, blob_relocations;
+	int64_t pc_size, pc_offset, pc_scope;
+	int64_t entry_return, codelet_size, codelet_name, codelet_bytecode;
+	int64_t queue_begin, queue_end, pool_file, lines_flag;
+	int64_t frame_sender_sp;
 };
+
+/* A value of it, and the names that it has in the tables of some version. */
+struct hotspot_place {
+	size_t at; /* in struct hotspot_layout */
+	const char *name[3];
+};
+
+extern const struct hotspot_place hotspot_places[];
+extern const size_t hotspot_places_count;
 
 struct pages;
 struct symbols;

@@ -215,6 +215,17 @@ static void read_code(struct hotspot *hotspot)
 	hotspot->code_high = variable(hotspot, at->code_high);
 	hotspot->shared = variable(hotspot, at->shared_base);
 	hotspot->shared_end = variable(hotspot, at->shared_top);
+	hotspot->entry_return = variable(hotspot, at->entry_return);
+}
+
+/* From 20 on no byte of a number is 0 (unsigned5.hpp). */
+static void read_version(struct hotspot *hotspot)
+{
+	uint64_t text = variable(hotspot, hotspot->at.version);
+	char version[64];
+
+	if (text && hotspot_text(hotspot, text, version, sizeof(version)))
+		hotspot->unsigned5 = atoi(version) >= 20;
 }
 
 /* Of an interpreter that is not as expected nothing is known. */
@@ -260,6 +271,7 @@ static int read_machine(struct hotspot *hotspot)
 		r = measure_klass(hotspot);
 	read_interpreter(hotspot);
 	read_code(hotspot);
+	read_version(hotspot);
 	return r;
 }
 

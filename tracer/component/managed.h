@@ -37,6 +37,8 @@ struct managed_frame {
 	size_t before; /* it stands inside of this one, or of none: count */
 	uint64_t ip;   /* its own; 0: it has that of the native frame */
 	bool inlined;  /* into the next one */
+	bool whole;   /* it is the native frame: nothing else of that is told */
+	bool guessed; /* it may not have been inlined at this ip */
 	const char *runtime; /* a static string */
 
 	/*
@@ -69,6 +71,7 @@ struct managed {
 	struct {
 		uint64_t ip, sp, bp;
 	} resume;
+	bool stale; /* code() told the walk of code that is another by now */
 
 	/*
 	 * While a thread stands still but for stores that we know, its stack

@@ -7,6 +7,7 @@
  * A runtime is a table of functions; all its state is in what open() gives.
  */
 
+#include "base/caller.h"
 #include "tracer/component/component.h"
 #include "tracer/component/heap.h"
 #include "tracer/component/managed.h"
@@ -70,6 +71,9 @@ struct runtime {
 	 */
 	int (*frames)(void *state, const struct stack_query *query,
 		      struct managed *managed);
+
+	/* For resolver_code(); may be NULL.  False: there is none yet. */
+	bool (*code)(void *state, struct code *ret);
 
 	/* For resolver_member(); may be NULL. */
 	size_t (*member)(void *state, const struct component *object,
