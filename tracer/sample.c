@@ -202,6 +202,9 @@ static void take_running(struct session *session, struct thread *thread,
 		return;
 	}
 	note_map(session, thread, sample->regs.rip);
+	/* It runs: what was read of it before is old. */
+	if (session->resolver)
+		resolver_epoch(session->resolver);
 	past.npopped =
 		stack_popped(session, &sample->regs, &memory, past.popped);
 	count = stack_frames_past(session, &sample->regs, &memory, frames,

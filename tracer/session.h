@@ -344,11 +344,12 @@ const char *stack_end_name(int end);
  * stack_managed.c: of runtimes what stands in that stack, into stacks.managed,
  * which stack_tell() adds.  Where only they know how code that was made at run
  * time was called, the native frames become other ones.  False: the walk knew
- * such code as it was, and has to be done again.
+ * such code as it was, and has to be done again.  @past: the stack is not what
+ * it was, but @memory has that.
  */
-bool stack_managed(struct session *session, const struct thread *thread,
+bool stack_managed(struct session *session, pid_t tid,
 		   const struct user_regs_struct *regs,
-		   const struct memory *memory,
+		   const struct memory *memory, bool past,
 		   struct frame frames[EVENT_FRAMES], size_t *count,
 		   const char **end);
 void stack_managed_forget(struct session *session);

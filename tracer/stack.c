@@ -337,8 +337,8 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 	for (unsigned i = 0; i < 2; i++) {
 		count = frames_of(session, slots_of(session, thread), regs,
 				  &memory, &all, frames, end);
-		if (stack_managed(session, thread, regs, &all, frames, &count,
-				  end))
+		if (stack_managed(session, thread->tid, regs, &all, false,
+				  frames, &count, end))
 			break;
 		unwinder_made(session->stacks.unwinder, &session->stacks.code);
 	}
@@ -363,9 +363,19 @@ size_t stack_frames_past(struct session *session,
 			 const struct memory *memory,
 			 struct frame frames[EVENT_FRAMES], const char **end)
 {
+	size_t count = 0;
+
 	*end = "broken";
 	stack_managed_forget(session);
 	if (prepare(session) < 0)
 		return 0;
-	return frames_of(session, NULL, regs, memory, memory, frames, end);
+	for (unsigned i = 0; i < 2; i++) {
+		count = frames_of(session, NULL, regs, memory, memory, frames,
+				  end);
+		if (stack_managed(session, 0, regs, memory, true, frames,
+				  &count, end))
+			break;
+		unwinder_made(session->stacks.unwinder, &session->stacks.code);
+	}
+	return count;
 }

@@ -45,8 +45,9 @@ static const char *walk_on(struct session *session,
 }
 
 static bool ask(struct session *session, pid_t tid,
-		const struct user_regs_struct *regs, const struct frame *frames,
-		size_t count, size_t first, const char *end)
+		const struct user_regs_struct *regs, const struct memory *past,
+		const struct frame *frames, size_t count, size_t first,
+		const char *end)
 {
 	struct managed *managed = session->stacks.managed;
 	struct native_frame native[EVENT_FRAMES];
@@ -57,6 +58,7 @@ static bool ask(struct session *session, pid_t tid,
 		.count = count,
 		.first = first,
 		.whole = !end,
+		.past = past,
 	};
 
 	for (size_t i = 0; i < count; i++)
@@ -67,9 +69,9 @@ static bool ask(struct session *session, pid_t tid,
 	return resolver_frames(session->resolver, &query, managed);
 }
 
-bool stack_managed(struct session *session, const struct thread *thread,
+bool stack_managed(struct session *session, pid_t tid,
 		   const struct user_regs_struct *regs,
-		   const struct memory *memory,
+		   const struct memory *memory, bool past,
 		   struct frame frames[EVENT_FRAMES], size_t *count,
 		   const char **end)
 {
@@ -83,8 +85,8 @@ bool stack_managed(struct session *session, const struct thread *thread,
 	managed->count = managed->words = 0;
 	managed->cut = managed->fleeting = managed->stale = false;
 	for (unsigned i = 0; i < RESUMES; i++) {
-		if (!ask(session, thread->tid, regs, frames, *count, first,
-			 *end))
+		if (!ask(session, tid, regs, past ? memory : NULL, frames,
+			 *count, first, *end))
 			break;
 		if (!managed->resume.ip) {
 			if (managed->natives < *count)

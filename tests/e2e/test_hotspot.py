@@ -222,6 +222,28 @@ class Frames(Java):
         self.compiled("Chains.java")
         self.compare(java_home(), "-Xint")
 
+    def test_samples(self):
+        """Of stacks as they were, which are walked later."""
+        self.compiled("Chains.java")
+        log = self.new_log()
+        done = subprocess.run(
+            [harness.CLSRUN, "-F", "99", "--stacks=inline", "-o", log, "--",
+             os.path.join(java_home(), "bin", "java"), "-Xint", "-cp",
+             self.directory, "Chains", "spin"],
+            capture_output=True, timeout=harness.TIMEOUT)
+        self.assertEqual((0, b""), (done.returncode, done.stdout))
+        chains = [[f["function"] for f in s.get("stack", [])
+                   if f.get("runtime") == "hotspot"]
+                  for s in self.read_log(log).of("sample")
+                  if s["state"] == "running"]
+        chains = [c[c.index("Chains.spin"):] for c in chains
+                  if "Chains.spin" in c]
+        self.assertGreater(len(chains), 5)
+        for chain in chains:
+            self.assertEqual(
+                ["Chains.spin"] + 4 * ["Chains.hold"] +
+                ["Chains.main", "StubRoutines::call_stub"], chain)
+
     def test_client_compiler(self):
         self.compiled("Chains.java")
         self.compare(java_home(), "-XX:TieredStopAtLevel=1", "-Xcomp",

@@ -4,6 +4,7 @@
 // is thrown away while it is on the stack, loops that are compiled in between,
 // other threads, handlers of exceptions.  Says where the memory is, waits for a
 // line, and says of each byte which chain stored it: "I CLASS.METHOD:LINE|...".
+// With an argument it only spins for half a second, in a chain of calls.
 
 import java.lang.reflect.Field;
 import java.util.Arrays;
@@ -169,7 +170,23 @@ public class Chains {
 		thread.join();
 	}
 
+	static int spin(long end) {
+		int n = 0;
+
+		while (System.nanoTime() < end)
+			n = n * 3 + 1;
+		return n;
+	}
+
+	static int hold(int depth, long end) {
+		return depth > 0 ? hold(depth - 1, end) : spin(end);
+	}
+
 	public static void main(String[] args) throws Exception {
+		if (args.length > 0) {
+			hold(3, System.nanoTime() + 500000000L);
+			return;
+		}
 		System.out.println(MEMORY);
 		System.in.read();
 		all();

@@ -379,8 +379,8 @@ int py_frames(void *state, const struct stack_query *query,
 	struct walk walk = { .py = state, .query = query, .managed = managed };
 	uint64_t thread;
 
-	/* Its frames are found at once. */
-	if (query->first)
+	/* Its frames are found at once, and do not lie on the stack. */
+	if (query->first || query->past)
 		return -ENOENT;
 	thread = find_thread(walk.py, query);
 	if (!thread)

@@ -241,6 +241,7 @@ static bool code(void *state, struct code *ret)
 
 	if (!is_ready(hotspot) || hotspot->code_high <= hotspot->code_low)
 		return false;
+	hotspot_find_interpreter(hotspot);
 	*ret = (struct code){
 		.start = hotspot->code_low,
 		.end = hotspot->code_high,

@@ -147,6 +147,9 @@ struct hotspot {
 /* hotspot_layout.c: 0 or -errno; the rest of struct hotspot, once it can. */
 int hotspot_open(struct hotspot *hotspot);
 
+/* It is made after the first classes; one that is not as expected is none. */
+void hotspot_find_interpreter(struct hotspot *hotspot);
+
 /* A string of C, cut to fit; false: it has no end. */
 bool hotspot_text(struct hotspot *hotspot, uint64_t addr, char *text,
 		  size_t size);

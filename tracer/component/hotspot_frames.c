@@ -236,7 +236,8 @@ static bool tell_interpreter(struct walk *walk)
 	if (walk->i) {
 		found = native->cfa &&
 			hotspot_find_interpreted(
-				walk->hotspot, sp_of(walk), native->cfa,
+				walk->hotspot, query->past, sp_of(walk),
+				native->cfa,
 				walk->i + 1 < query->count ? native[1].ip : 0,
 				&frame);
 		if (found)
@@ -246,7 +247,8 @@ static bool tell_interpreter(struct walk *walk)
 	/* r13 tells the place, and is not among what a frame needs */
 	walk->managed->fleeting = true;
 	if (hotspot_interprets(walk->hotspot, native->ip, false) &&
-	    hotspot_interpreted(walk->hotspot, regs->rbp, regs->r13, &frame))
+	    hotspot_interpreted(walk->hotspot, query->past, regs->rbp,
+				regs->r13, &frame))
 		tell_interpreted(walk, &frame);
 	return true;
 }
@@ -278,8 +280,8 @@ static const struct java_site *void_site(struct walk *walk,
 	uint64_t ip = walk->query->native[walk->i].ip, place;
 
 	if ((ip != blob->deopt[0] && ip != blob->deopt[1]) ||
-	    !hotspot_word(walk->hotspot, sp_of(walk) + blob->deopt_place,
-			  &place) ||
+	    !hotspot_stack(walk->hotspot, walk->query->past,
+			   sp_of(walk) + blob->deopt_place, &place, 1) ||
 	    hotspot_blob_at(walk->hotspot, place) != blob)
 		return site;
 	return hotspot_site(walk->hotspot, place, true);

@@ -78,15 +78,19 @@ static void read_codelets(struct hotspot *hotspot)
 	uint32_t used;
 	uint64_t queue;
 
-	if (hotspot->codelet || at->codelet_size < 0 || at->codelet_name < 0 ||
+	if (at->codelet_size < 0 || at->codelet_name < 0 ||
 	    at->codelet_bytecode < 0 || at->queue_end < 0 ||
 	    !hotspot_word(hotspot, at->interpreter, &queue) ||
 	    !hotspot_int(hotspot, queue + at->queue_end, &used))
 		return;
-	hotspot->codelet = calloc(JAVA_CODELETS, sizeof(*hotspot->codelet));
+	if (!hotspot->codelet)
+		hotspot->codelet =
+			calloc(JAVA_CODELETS, sizeof(*hotspot->codelet));
 	if (!hotspot->codelet)
 		return;
-	end = min_u64(addr + used, hotspot->interpreter_end);
+	if (hotspot->codelets)
+		addr = hotspot->codelet[hotspot->codelets - 1].end;
+	end = min_u64(hotspot->interpreter + used, hotspot->interpreter_end);
 	while (addr < end && hotspot->codelets < JAVA_CODELETS) {
 		struct java_codelet *codelet =
 			&hotspot->codelet[hotspot->codelets];
@@ -98,37 +102,56 @@ static void read_codelets(struct hotspot *hotspot)
 	}
 }
 
+static const struct java_codelet *find_codelet(const struct hotspot *hotspot,
+					       uint64_t ip)
+{
+	for (size_t i = 0; i < hotspot->codelets; i++)
+		if (ip >= hotspot->codelet[i].start &&
+		    ip < hotspot->codelet[i].end)
+			return &hotspot->codelet[i];
+	return NULL;
+}
+
 bool hotspot_interprets(struct hotspot *hotspot, uint64_t ip, bool is_return)
 {
+	const struct java_codelet *codelet;
+
 	if (!hotspot_in_interpreter(hotspot, ip) ||
 	    hotspot->at.frame_sender_sp != SENDER_SP / 8)
 		return false;
 	if (is_return)
 		return true;
-	read_codelets(hotspot);
-	for (size_t i = 0; i < hotspot->codelets; i++) {
-		const struct java_codelet *codelet = &hotspot->codelet[i];
-
-		if (ip >= codelet->start && ip < codelet->end)
-			return ip >= codelet->framed;
+	codelet = find_codelet(hotspot, ip);
+	if (!codelet) {
+		read_codelets(hotspot);
+		codelet = find_codelet(hotspot, ip);
 	}
-	return false;
+	return codelet && ip >= codelet->framed;
 }
 
-bool hotspot_interpreted(struct hotspot *hotspot, uint64_t rbp, uint64_t bcp,
+bool hotspot_stack(struct hotspot *hotspot, const struct memory *past,
+		   uint64_t addr, uint64_t *word, size_t count)
+{
+	if (past)
+		return memory_read(past, addr, word, 8 * count) == 0;
+	return pages_words(hotspot->pages, addr, word, count);
+}
+
+bool hotspot_interpreted(struct hotspot *hotspot, const struct memory *past,
+			 uint64_t rbp, uint64_t bcp,
 			 struct java_interpreted *ret)
 {
 	const struct java_method *method;
 	uint64_t addr, place;
 
-	if (rbp % 8 || !hotspot_word(hotspot, rbp + METHOD, &addr))
+	if (rbp % 8 || !hotspot_stack(hotspot, past, rbp + METHOD, &addr, 1))
 		return false;
 	method = hotspot_method_at(hotspot, addr);
 	if (!method)
 		return false;
 	place = bcp - method->code;
 	if (!bcp || place >= method->code_size) {
-		if (!hotspot_word(hotspot, rbp + BCP, &place))
+		if (!hotspot_stack(hotspot, past, rbp + BCP, &place, 1))
 			return false;
 		place -= method->code;
 	}
@@ -144,7 +167,8 @@ bool hotspot_interpreted(struct hotspot *hotspot, uint64_t rbp, uint64_t bcp,
 }
 
 /* Where the caller's sp stands, and the return address two words further. */
-bool hotspot_find_interpreted(struct hotspot *hotspot, uint64_t sp,
+bool hotspot_find_interpreted(struct hotspot *hotspot,
+			      const struct memory *past, uint64_t sp,
 			      uint64_t cfa, uint64_t ip,
 			      struct java_interpreted *ret)
 {
@@ -155,7 +179,7 @@ bool hotspot_find_interpreted(struct hotspot *hotspot, uint64_t sp,
 	for (uint64_t at = sp; at + 16 <= end; at += 8 * CHUNK) {
 		size_t n = min_u64(CHUNK, (end - at) / 8 - 1);
 
-		if (!pages_words(hotspot->pages, at, word, n + 2))
+		if (!hotspot_stack(hotspot, past, at, word, n + 2))
 			return false;
 		for (size_t i = 0; i < n; i++) {
 			uint64_t rbp = at + 8 * i - SENDER_SP;
@@ -163,7 +187,7 @@ bool hotspot_find_interpreted(struct hotspot *hotspot, uint64_t sp,
 			if (word[i] != cfa || (ip && word[i + 2] != ip) ||
 			    rbp - sp < FRAME - 8)
 				continue;
-			if (hotspot_interpreted(hotspot, rbp, 0, ret))
+			if (hotspot_interpreted(hotspot, past, rbp, 0, ret))
 				return true;
 		}
 	}

@@ -97,15 +97,22 @@ static void read_tables(struct hotspot *hotspot, struct java_blob *blob)
 			(uint32_t)((metadata_end - blob->metadata) / 8);
 }
 
-/* What tells it from another one that was made in its place. */
-static bool read_identity(struct hotspot *hotspot, uint64_t start,
+/*
+ * What tells it from another one that was made in its place: code of the
+ * machine's own by its name and frame.
+ */
+static bool read_identity(struct hotspot *hotspot, const struct java_blob *blob,
 			  uint64_t *method, uint32_t *id)
 {
 	const struct hotspot_layout *at = &hotspot->at;
+	bool is_method =
+		blob->kind == JAVA_COMPILED || blob->kind == JAVA_WRAPPER;
+	int64_t word = is_method ? at->code_method : at->blob_name;
+	int64_t number = is_method ? at->nmethod_id : at->blob_frame;
 
-	return at->code_method >= 0 && at->nmethod_id >= 0 &&
-	       hotspot_word(hotspot, start + at->code_method, method) &&
-	       hotspot_int(hotspot, start + at->nmethod_id, id);
+	return word >= 0 && number >= 0 &&
+	       hotspot_word(hotspot, blob->start + word, method) &&
+	       hotspot_int(hotspot, blob->start + number, id);
 }
 
 static bool read_blob(struct hotspot *hotspot, struct java_blob *blob)
@@ -129,11 +136,12 @@ static bool read_blob(struct hotspot *hotspot, struct java_blob *blob)
 		blob->kind = JAVA_COMPILED;
 	if (!strcmp(text, "native nmethod"))
 		blob->kind = JAVA_WRAPPER;
+	if (!read_identity(hotspot, blob, &blob->method, &blob->id))
+		return false;
 	if (blob->kind != JAVA_COMPILED && blob->kind != JAVA_WRAPPER)
 		return true;
 	read_tables(hotspot, blob);
-	return read_identity(hotspot, blob->start, &blob->method, &blob->id) &&
-	       hotspot_method_at(hotspot, blob->method);
+	return hotspot_method_at(hotspot, blob->method);
 }
 
 static void free_blob(struct java_blob *blob)
@@ -175,16 +183,14 @@ struct java_blob *hotspot_blob_at(struct hotspot *hotspot, uint64_t ip)
 	return NULL;
 }
 
-/* Code of the machine's own stays. */
 bool hotspot_blob_holds(struct hotspot *hotspot, struct java_blob *blob)
 {
 	uint64_t method;
 	uint32_t id;
 
-	if (blob->epoch == hotspot->epoch || blob->kind == JAVA_STUB ||
-	    blob->kind == JAVA_VTABLE)
+	if (blob->epoch == hotspot->epoch)
 		return true;
-	if (!read_identity(hotspot, blob->start, &method, &id) ||
+	if (!read_identity(hotspot, blob, &method, &id) ||
 	    method != blob->method || id != blob->id)
 		return false;
 	blob->epoch = hotspot->epoch;

@@ -228,15 +228,15 @@ static void read_version(struct hotspot *hotspot)
 		hotspot->unsigned5 = atoi(version) >= 20;
 }
 
-/* Of an interpreter that is not as expected nothing is known. */
-static void read_interpreter(struct hotspot *hotspot)
+void hotspot_find_interpreter(struct hotspot *hotspot)
 {
 	const struct hotspot_layout *at = &hotspot->at;
 	uint64_t queue;
 	uint32_t size;
 
-	if (at->interpreter < 0 || at->stubs < 0 || at->stubs_size < 0 ||
-	    !hotspot_word(hotspot, at->interpreter, &queue) ||
+	if (hotspot->interpreter || at->interpreter < 0 || at->stubs < 0 ||
+	    at->stubs_size < 0 ||
+	    !hotspot_word(hotspot, at->interpreter, &queue) || !queue ||
 	    !hotspot_word(hotspot, queue + at->stubs, &hotspot->interpreter) ||
 	    !hotspot_int(hotspot, queue + at->stubs_size, &size))
 		return;
@@ -269,7 +269,7 @@ static int read_machine(struct hotspot *hotspot)
 		r = read_heap(hotspot);
 	if (r == 0)
 		r = measure_klass(hotspot);
-	read_interpreter(hotspot);
+	hotspot_find_interpreter(hotspot);
 	read_code(hotspot);
 	read_version(hotspot);
 	return r;

@@ -43,8 +43,8 @@ struct java_blob {
 		JAVA_VTABLE,  /* leads to another method, without a frame */
 		JAVA_STUB,
 	} kind;
-	uint64_t method;
-	uint32_t id;	/* no other one of this process has or had it */
+	uint64_t method; /* of a stub: the address of its name */
+	uint32_t id;	/* of a compilation, which no other has; or its frame */
 	uint32_t frame; /* bytes of a frame; 0: not known */
 	uint64_t code;	/* what places in it are counted from */
 	uint64_t entry, complete; /* where a frame begins, and is made */
@@ -106,14 +106,19 @@ struct java_interpreted {
 
 /*
  * The one whose frame pointer is @rbp.  @bcp: the place, or 0: as the frame
- * has it.  False: there is none.
+ * has it.  False: there is none.  @past: as in struct stack_query.
  */
-bool hotspot_interpreted(struct hotspot *hotspot, uint64_t rbp, uint64_t bcp,
+bool hotspot_interpreted(struct hotspot *hotspot, const struct memory *past,
+			 uint64_t rbp, uint64_t bcp,
 			 struct java_interpreted *ret);
 /* The one from @sp to its caller's @cfa, which it returns to at @ip, or 0. */
-bool hotspot_find_interpreted(struct hotspot *hotspot, uint64_t sp,
+bool hotspot_find_interpreted(struct hotspot *hotspot,
+			      const struct memory *past, uint64_t sp,
 			      uint64_t cfa, uint64_t ip,
 			      struct java_interpreted *ret);
+/* Words of a stack. */
+bool hotspot_stack(struct hotspot *hotspot, const struct memory *past,
+		   uint64_t addr, uint64_t *word, size_t count);
 
 /* hotspot_frames.c: for struct runtime. */
 bool hotspot_caller(void *state, uint64_t ip, bool is_return,

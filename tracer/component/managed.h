@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include "base/macro.h"
+#include "base/memory.h"
 
 enum {
 	MANAGED_FRAMES = 256,
@@ -31,6 +31,8 @@ struct stack_query {
 	size_t count;
 	size_t first; /* of those that were not asked for yet; see resume */
 	bool whole;   /* they reach to the outermost one */
+	/* Of a stack as it was, what lies on it; NULL: as it is. */
+	const struct memory *past;
 };
 
 struct managed_frame {
