@@ -342,10 +342,8 @@ size_t stack_frames_past(struct session *session,
 const char *stack_end_name(int end);
 /*
  * stack_managed.c: of runtimes what stands in that stack, into stacks.managed,
- * which stack_tell() adds.  Where only they know how code that was made at run
- * time was called, the native frames become other ones.  False: the walk knew
- * such code as it was, and has to be done again.  @past: the stack is not what
- * it was, but @memory has that.
+ * for stack_tell(); native frames become others where only they know how code
+ * was called.  @past: of a stack as it was, in @memory.  False: walk again.
  */
 bool stack_managed(struct session *session, pid_t tid,
 		   const struct user_regs_struct *regs,

@@ -13,6 +13,7 @@
 
 enum {
 	PROLOGUE = 32, /* bytes */
+	MAX_FRAME = 1 << 20,
 	/* Of the code that calls Java: what it saved, from its rbp. */
 	ENTRY_RBX = -56,
 	ENTRY_R15 = -88,
@@ -74,6 +75,8 @@ static bool by_prologue(const uint8_t *code, size_t length, struct caller *ret)
 			i += 7;
 		} else if (!memcmp(at, "\x48\x81\xec", 3)) { /* sub rsp */
 			memcpy(&more, at + 3, sizeof(more));
+			if (more < 0 || more > MAX_FRAME)
+				return false;
 			size += more;
 			i += 7;
 		} else if (!memcmp(at, "\x48\x83\xec", 3)) {

@@ -43,7 +43,8 @@ static unsigned read_line(struct hotspot *hotspot,
 			  const struct java_method *method, uint32_t wanted)
 {
 	uint64_t at = method->code + method->code_size;
-	int32_t bci = 0, line = 0, bcis, lines, best = -1;
+	int64_t bci = 0, line = 0, best = -1;
+	int32_t bcis, lines;
 	unsigned ret = 0;
 
 	for (unsigned i = 0; i < MAX_PAIRS; i++) {
@@ -60,11 +61,11 @@ static unsigned read_line(struct hotspot *hotspot,
 			return 0;
 		bci += bcis;
 		line += lines;
-		if (bci >= 0 && (uint32_t)bci <= wanted && bci >= best) {
+		if (bci >= 0 && bci <= wanted && bci >= best) {
 			best = bci;
 			ret = line > 0 && line < 0x10000 ? (unsigned)line : 0;
 		}
-		if (bci >= 0 && (uint32_t)bci == wanted)
+		if (bci == wanted)
 			break;
 	}
 	return ret;
