@@ -64,13 +64,14 @@ static int found(struct sweep *sweep, uint64_t addr, uint64_t pointer,
 static int sweep_words(struct sweep *sweep, uint64_t addr, size_t count)
 {
 	struct vtables *vtables = sweep->cxx->vtables;
+	const uint8_t *filter = vtables_filter(vtables);
 
 	for (size_t i = 0; i < count; i++, addr += 8) {
 		uint64_t pointer = sweep->word[i];
 		struct vtable *vtable;
 		int r;
 
-		if (!vtables_plausible(vtables, pointer) ||
+		if (!vtable_passes(filter, pointer) ||
 		    (addr >= sweep->skip_start && addr < sweep->skip_end))
 			continue;
 		vtable = vtables_find(vtables, pointer);

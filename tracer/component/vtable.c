@@ -6,7 +6,6 @@
 #include "tracer/process/spelling.h"
 
 enum {
-	FILTER = 65536, /* bits, one for each page number modulo this */
 	FIRST_SLOTS = 4096,
 	MAX_SLOTS = 1 << 21,
 	MAX_TYPE_NAME = 1024,
@@ -23,11 +22,11 @@ struct vtables {
 	unsigned generation, epoch;
 
 	struct vtable *slot; /* open addressing; pointer 0 is empty */
-	size_t slots, used;
+	size_t slots, used;  /* slots: a power of two */
 
 	uint64_t meta[METAS]; /* vtable pointers of type_infos of classes */
 	unsigned metas;
-	uint8_t filter[FILTER / 8];
+	uint8_t filter[VTABLE_FILTER / 8];
 };
 
 struct vtables *vtables_new(struct pages *pages, struct symbols *symbols)
@@ -77,8 +76,9 @@ static void filter_module(struct vtables *vtables, const struct module *module)
 {
 	uint64_t page = module->start / PAGE;
 
-	for (unsigned i = 0; i < FILTER && page * PAGE < module->end; i++) {
-		vtables->filter[page % FILTER / 8] |= 1 << page % 8;
+	for (unsigned i = 0; i < VTABLE_FILTER && page * PAGE < module->end;
+	     i++) {
+		vtables->filter[page % VTABLE_FILTER / 8] |= 1 << page % 8;
 		page++;
 	}
 }
@@ -105,12 +105,9 @@ static bool in_module(const struct vtables *vtables, uint64_t addr)
 	return symbols_module(vtables->symbols, addr) != NULL;
 }
 
-bool vtables_plausible(const struct vtables *vtables, uint64_t pointer)
+const uint8_t *vtables_filter(const struct vtables *vtables)
 {
-	uint64_t page = pointer / PAGE;
-
-	return pointer % 8 == 0 && pointer >= PAGE &&
-	       (vtables->filter[page % FILTER / 8] & 1 << page % 8);
+	return vtables->filter;
 }
 
 /* "vtable for A" -> "A", "construction vtable for A-in-B" -> "A" */
@@ -219,8 +216,7 @@ static void learn(struct vtables *vtables, struct vtable *vtable)
 	uint64_t head[2]; /* offset to top, type_info */
 
 	vtable->epoch = vtables->epoch;
-	if (!in_module(vtables, vtable->pointer) ||
-	    !pages_words(vtables->pages, vtable->pointer - 16, head, 2))
+	if (!pages_words(vtables->pages, vtable->pointer - 16, head, 2))
 		return;
 	vtable->top = head[0];
 	if (vtable->top > 0 || vtable->top < -MAX_TOP || vtable->top % 8)
@@ -238,7 +234,7 @@ static struct vtable *slot_of(struct vtables *vtables, uint64_t pointer)
 	size_t at = pointer * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 
 	while (1) {
-		struct vtable *slot = &vtables->slot[at % vtables->slots];
+		struct vtable *slot = &vtables->slot[at & (vtables->slots - 1)];
 
 		if (!slot->pointer || slot->pointer == pointer)
 			return slot;
@@ -277,6 +273,9 @@ struct vtable *vtables_find(struct vtables *vtables, uint64_t pointer)
 		return NULL;
 	vtable = slot_of(vtables, pointer);
 	if (!vtable->pointer) {
+		/* Of a large heap many words pass the filter. */
+		if (!in_module(vtables, pointer))
+			return NULL;
 		make_room(vtables);
 		vtable = slot_of(vtables, pointer);
 		vtable->pointer = pointer;

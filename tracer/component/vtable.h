@@ -38,8 +38,25 @@ void vtables_remap(struct vtables *vtables); /* forgets all if need be */
  */
 struct vtable *vtables_find(struct vtables *vtables, uint64_t pointer);
 
+/* A bit for each page number modulo so many, where modules lie. */
+enum { VTABLE_FILTER = 65536 };
+
+const uint8_t *vtables_filter(const struct vtables *vtables);
+
 /* Can @pointer point into a vtable?  Cheap, for words by the million. */
-bool vtables_plausible(const struct vtables *vtables, uint64_t pointer);
+static inline bool vtable_passes(const uint8_t *filter, uint64_t pointer)
+{
+	uint64_t page = pointer / PAGE;
+
+	return pointer % 8 == 0 && pointer >= PAGE &&
+	       (filter[page % VTABLE_FILTER / 8] & 1 << page % 8);
+}
+
+static inline bool vtables_plausible(const struct vtables *vtables,
+				     uint64_t pointer)
+{
+	return vtable_passes(vtables_filter(vtables), pointer);
+}
 
 /*
  * The class whose type_info lies at @addr, as a new string; NULL if there is
