@@ -299,6 +299,12 @@ static int set_kill(struct cli *cli, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_list(struct cli *cli, const char *argument, struct error *err)
+{
+	cli->options.list = true;
+	return 0;
+}
+
 static int set_quiet(struct cli *cli, const char *argument, struct error *err)
 {
 	cli->options.verbose--;
@@ -344,14 +350,15 @@ const struct choice choices[] = {
 	  "as --first, again HZ times a second (default otherwise)",
 	  set_sample },
 	{ "stacks", 'k', optional_argument, BOTH, "[=KIND]",
-	  "call stacks: inline, id (default in a file) or none",
-	  set_stacks },
+	  "call stacks: inline, id (default in a file) or none", set_stacks },
 	{ "depth", 0, required_argument, BOTH, " N",
 	  "frames of a stack at most (default 64)", set_depth },
 	{ NULL, 'F', required_argument, BOTH, " HZ",
 	  "stacks of all threads, HZ times a second; alone: only",
 	  set_stack_hz },
 	{ "verify-stacks", 0, no_argument, BOTH, "", NULL, set_verify_stacks },
+	{ "list", 0, no_argument, CLI_ATTACH, "",
+	  "print all objects there are, by class, and let it go", set_list },
 	{ "runtime", 0, required_argument, BOTH, " NAME",
 	  "tell classes of this runtime only (repeatable) or none",
 	  set_runtime },

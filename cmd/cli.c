@@ -173,6 +173,29 @@ static int parse_rest(struct cli *cli, int argc, char **argv, struct error *err)
 	return 0;
 }
 
+/* It takes one look, and sees no access. */
+static int check_list(const struct cli *cli, struct error *err)
+{
+	const struct options *o = &cli->options;
+
+	if (!o->list)
+		return 0;
+	for (size_t i = 0; i < o->nwatches; i++)
+		if (strncmp(cli->watches[i], "class:", 6) != 0)
+			return error_set(err, -EINVAL,
+					 "-w %s: --list lists objects: choose "
+					 "them with -w class:GLOB",
+					 cli->watches[i]);
+	if (o->on != ACCESS_RW || o->policy != POLICY_DEFAULT || o->stacks ||
+	    o->no_run_ahead || o->no_syscalls || o->max_events ||
+	    o->duration > 0 || o->survive || o->exit_kill || o->follow)
+		return error_set(err, -EINVAL,
+				 "--list looks once, at what is there: it "
+				 "takes no option but -p, -w class:GLOB, "
+				 "--runtime, -o, -q and -v");
+	return 0;
+}
+
 /* A log for each process needs a name for each. */
 static int name_logs(struct cli *cli, struct error *err)
 {
@@ -217,6 +240,9 @@ int cli_parse(struct cli *cli, enum cli_command command, int argc, char **argv,
 	if (r)
 		return r;
 	cli->options.watches = cli->watches;
+	r = check_list(cli, err);
+	if (r < 0)
+		return r;
 	r = name_logs(cli, err);
 	if (r < 0)
 		return r;

@@ -28,8 +28,9 @@ struct family {
 	struct event_process processes[PROCESSES_LISTED];
 	size_t nprocesses;
 	uint64_t processes_left_off;
-	bool *matched;	   /* each spec: one of them had something */
-	uint64_t armed_ns; /* the first time; 0 not yet */
+	bool *matched; /* each spec: one of them had something */
+	const struct event_list *list; /* of --list, once it is made */
+	uint64_t armed_ns;	       /* the first time; 0 not yet */
 	struct place place;
 
 	/* Used while one stop is handled, so one of each is enough. */

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "tracer/family.h"
+#include "tracer/list.h"
 #include "tracer/own_limits.h"
 #include "tracer/orphans.h"
 #include "tracer/partial.h"
@@ -25,6 +26,8 @@ const char *family_why(const struct session *session)
 		return "interrupted";
 	if (session->log->gone)
 		return "reader-gone";
+	if (options->list)
+		return "listed";
 	if (family_is_full(family))
 		return "max-events";
 	if (options->duration > 0 && family->armed_ns &&
@@ -198,10 +201,25 @@ static int conclude(struct session *session, struct outcome *ret,
 	return err->text[0] ? TRACER_FAILED : 0;
 }
 
+static void begin(struct session *session, struct listing **listing,
+		  struct error *err)
+{
+	int r;
+
+	if (session->options->list) {
+		session_fail(session, list_take(session, listing, err),
+			     "list_take");
+		return;
+	}
+	r = session_arm(session, NULL);
+	session_fail(session, r == -EAGAIN ? 0 : r, "session_arm");
+}
+
 int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 		  struct error *err)
 {
 	_cleanup_(family_freep) struct family *family = NULL;
+	_cleanup_(listing_freep) struct listing *listing = NULL;
 	struct session *session;
 	int r;
 
@@ -222,11 +240,13 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 
 	r = seize(session, pid, err);
 	if (r == 0) {
-		r = session_arm(session, NULL);
-		session_fail(session, r == -EAGAIN ? 0 : r, "session_arm");
+		begin(session, &listing, err);
 		session->parked = true;
 		session_serve(session);
 		loop(family);
+		if (listing && !session->failure)
+			session_fail(session, list_tell(session, listing, err),
+				     "list_tell");
 		r = conclude(session, ret, err);
 	} else {
 		r = TRACER_FAILED;

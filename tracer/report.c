@@ -91,6 +91,7 @@ void report_header(struct session *session)
 			options->no_syscalls ? "none" : seccomp_way(session),
 		.follow = follow_name(options->follow),
 		.runtimes = runtimes,
+		.list = options->list,
 	};
 
 	report_chosen(options, runtimes);
@@ -339,6 +340,7 @@ void report_summary(struct session *session)
 		.samples = c->samples,
 		.unsampled = c->unsampled,
 		.filters = session->process->filters,
+		.list = session->family->list,
 		.wall = (double)(session_now() - session->began_ns) / 1e9,
 		.stopped = (double)session->stopped_ns / 1e9,
 		.end = session->end,

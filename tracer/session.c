@@ -34,7 +34,7 @@ static void choose_policy(struct session *session)
 	if (session->policy == POLICY_DEFAULT)
 		session->policy = session->broad ? POLICY_SAMPLE : POLICY_EVERY;
 	session->unwatching = options->stack_hz > 0 && !options->nwatches;
-	if (session->unwatching)
+	if (session->unwatching || options->list)
 		session->policy = POLICY_EVERY;
 	session->hz = options->hz > 0 ? options->hz : DEFAULT_HZ;
 	session->guard.writes_only = options->on == ACCESS_WRITE;

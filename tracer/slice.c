@@ -120,7 +120,7 @@ void slice_tick(struct session *session)
 
 	/* An exec'ed program is armed at its entry point. */
 	if (session->phase == PHASE_STARTING &&
-	    (session->run || session->entry))
+	    (session->run || session->entry || session->options->list))
 		return;
 	if (session->unwatching && session->armed_once)
 		return;

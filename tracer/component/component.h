@@ -61,6 +61,7 @@ struct world {
 	const struct maps *maps; /* replaced by the caller when it changes */
 	struct symbols *symbols;
 	unsigned runtimes; /* bits of runtime_bit(); 0: all */
+	bool living; /* resolver_objects(): not what lies in free blocks */
 };
 
 /* What a runtime can tell in this process. */

@@ -44,19 +44,38 @@ static enum confidence measure(struct cxx *cxx, uint64_t start, uint64_t *size)
 	return CONFIDENCE_GUESS;
 }
 
+/* As measure(), of an object in a block that is in use. */
+static enum confidence measure_in(struct cxx *cxx, uint64_t start,
+				  const struct chunk *chunk, uint64_t *size)
+{
+	if (start != chunk->start)
+		return measure(cxx, start, size);
+	*size = chunk->size;
+	return CONFIDENCE_LIKELY;
+}
+
 static int found(struct sweep *sweep, uint64_t addr, uint64_t pointer,
 		 struct vtable *vtable)
 {
 	struct object object = { addr, pointer, vtable };
-	struct component component = { 0 };
-	enum confidence confidence;
-	struct type *type;
+	struct cxx *cxx = sweep->cxx;
+	struct type *type = cxx_type(cxx, vtable);
+	enum confidence confidence = CONFIDENCE_LIKELY;
+	struct component component;
+	struct chunk chunk;
 	uint64_t size;
 
-	confidence = measure(sweep->cxx, addr, &size);
-	type = cxx_type(sweep->cxx, vtable);
+	if (!cxx->view->world->living ||
+	    heap_chunk_on(cxx->view->heap, addr, &chunk) < 0)
+		confidence = measure(cxx, addr, &size);
+	else if (chunk.free ||
+		 (type && type->size > chunk.start + chunk.size - addr))
+		return 0;
+	else if (!type || !type->size)
+		confidence = measure_in(cxx, addr, &chunk, &size);
 	if (type && type->size)
 		size = type->size;
+	component.member[0] = '\0';
 	cxx_describe(&object, size, confidence, &component);
 	return sweep->scan->visit(sweep->scan->context, &component);
 }

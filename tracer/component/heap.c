@@ -2,48 +2,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracer/component/area.h"
-#include "tracer/component/heap.h"
+#include "tracer/component/heap_walk.h"
 
 enum {
 	GRAIN = 512,	     /* bytes for which one boundary is remembered */
-	BOUNDARIES = 262144, /* of grains; 128 MiB of heap */
 	BACK = 128,	     /* grains: how far one may lie */
 	PROOF = 8,	     /* chunks that must add up behind an old one */
 	MAX_STEPS = 1 << 21, /* chunks walked at most */
 	MAX_DOWN = 4096,     /* pages searched for an mmapped chunk's header */
-	BIG = 32,	     /* searches of that kind that are remembered */
 	DEAD_EPOCHS = 64,    /* stops until a walk that failed is retried */
 	BIG_EPOCHS = 1024,   /* and for how many stops if in vain */
-};
-
-/* A chunk that begins in the grain, or reaches into it. */
-struct boundary {
-	uint64_t grain, chunk;
-	unsigned epoch;
-};
-
-/* Pages [start, end) hold one mmapped chunk, or (size 0) no header at all. */
-struct big {
-	uint64_t start, end, size;
-	unsigned epoch;
-};
-
-/* Where a walk from the area's first chunk could not go on. */
-struct dead_end {
-	uint64_t first, chunk;
-	unsigned epoch;
-};
-
-struct heap {
-	struct pages *pages;
-	struct area_finder finder;
-	unsigned epoch;
-
-	struct dead_end dead_end;
-	struct big big[BIG];
-	unsigned next_big;
-	struct boundary boundary[BOUNDARIES];
 };
 
 struct heap *heap_new(struct pages *pages)
@@ -73,6 +41,7 @@ void heap_remap(struct heap *heap, const struct maps *maps,
 {
 	area_remap(&heap->finder, maps, symbols);
 	heap->dead_end.chunk = 0;
+	heap->cursor.end = 0;
 	memset(heap->big, 0, sizeof(heap->big));
 }
 
@@ -90,22 +59,11 @@ static void remember(struct heap *heap, uint64_t grain, uint64_t chunk)
 	*b = (struct boundary){ grain, chunk, heap->epoch };
 }
 
-struct step {
-	uint64_t chunk, size;
-	uint64_t next[2]; /* the next chunk's header */
-	bool top;	  /* the arena's last: what nobody has */
-};
-
-/* false: no chunk lies there, or the heap is being changed. */
-static bool look(struct heap *heap, uint64_t chunk, uint64_t end,
-		 struct step *ret)
+bool heap_look_at(struct heap *heap, uint64_t chunk, uint64_t word,
+		  uint64_t end, struct step *ret)
 {
-	uint64_t head[2];
-
-	if (chunk + HEADER > end || !pages_words(heap->pages, chunk, head, 2))
-		return false;
 	ret->chunk = chunk;
-	ret->size = chunk_size(head[1]);
+	ret->size = chunk_size(word);
 	if (!is_chunk_size(ret->size) || ret->size > end - chunk)
 		return false;
 	ret->top = ret->size == end - chunk;
@@ -119,11 +77,17 @@ static bool look(struct heap *heap, uint64_t chunk, uint64_t end,
 	return (ret->next[1] & IN_USE_BEFORE) || ret->next[0] == ret->size;
 }
 
-/*
- * The user's bytes reach 8 bytes into the next chunk while this one is in
- * use.  false: @addr is in a header.
- */
-static bool holds(const struct step *step, uint64_t addr, struct chunk *ret)
+bool heap_look(struct heap *heap, uint64_t chunk, uint64_t end,
+	       struct step *ret)
+{
+	uint64_t head[2];
+
+	return chunk + HEADER <= end &&
+	       pages_words(heap->pages, chunk, head, 2) &&
+	       heap_look_at(heap, chunk, head[1], end, ret);
+}
+
+bool heap_holds(const struct step *step, uint64_t addr, struct chunk *ret)
 {
 	ret->start = step->chunk + HEADER;
 	ret->free = step->top || !(step->next[1] & IN_USE_BEFORE);
@@ -149,11 +113,11 @@ static int walk(struct heap *heap, uint64_t *from, uint64_t end, uint64_t addr,
 			where = IN_HEADER;
 		if (where == IN_HEADER && proof-- == 0)
 			return -ENOENT;
-		if (!look(heap, chunk, end, &step))
+		if (!heap_look(heap, chunk, end, &step))
 			return -EBADMSG;
 		if (where == BEFORE) {
 			remember(heap, chunk / GRAIN, chunk);
-			if (holds(&step, addr, ret)) {
+			if (heap_holds(&step, addr, ret)) {
 				remember(heap, addr / GRAIN, chunk);
 				where = IN_BLOCK;
 			}
@@ -319,9 +283,9 @@ int heap_block_at(struct heap *heap, uint64_t start, struct chunk *ret)
 		*ret = (struct chunk){ start, size - HEADER, false };
 		return 0;
 	}
-	if (chunk % 16 || !look(heap, chunk, area.end, &step) || step.top ||
-	    !(step.next[1] & IN_USE_BEFORE) ||
+	if (chunk % 16 || !heap_look(heap, chunk, area.end, &step) ||
+	    step.top || !(step.next[1] & IN_USE_BEFORE) ||
 	    chunk_size(step.next[1]) < HEADER)
 		return -ENOENT;
-	return holds(&step, start, ret) ? 0 : -ENOENT;
+	return heap_holds(&step, start, ret) ? 0 : -ENOENT;
 }

@@ -40,3 +40,11 @@ int heap_chunk(struct heap *heap, uint64_t addr, struct chunk *ret);
  * known to start an object.
  */
 int heap_block_at(struct heap *heap, uint64_t start, struct chunk *ret);
+
+/*
+ * As heap_chunk(), for addresses that ascend: each chunk is looked at once.
+ * One that waits in a thread's cache or a fast bin for the next malloc() is
+ * free here, too (glibc 2.32 and later).  -ENOENT also where each block has a
+ * mapping of its own.
+ */
+int heap_chunk_on(struct heap *heap, uint64_t addr, struct chunk *ret);

@@ -128,6 +128,7 @@ struct event_header {
 	const char *syscalls; /* how they are seen: seccomp ptrace */
 	const char *follow;   /* one-log log-each; NULL: children are not */
 	const char *const *runtimes; /* NULL-terminated; empty: all */
+	bool list;		     /* of all objects, and no accesses */
 };
 
 /* A runtime that was found in a process. */
@@ -140,6 +141,21 @@ struct event_runtime {
 	const char *const *tells; /* NULL-terminated, as the next */
 	const char *const *lacks; /* what it cannot tell */
 	const char *reason;	  /* why it tells nothing; "": it does */
+};
+
+/* All objects of one class, under --list. */
+struct event_class {
+	pid_t pid;
+	const char *runtime, *name;
+	uint64_t count, bytes;
+};
+
+/* What --list went through. */
+struct event_list {
+	uint64_t classes, objects, bytes;
+	uint64_t copied;  /* bytes, in the stop */
+	uint64_t scanned; /* bytes, after it */
+	double seconds;	  /* that this took */
 };
 
 /* A count in the summary's by_class. */
@@ -198,6 +214,7 @@ struct event_summary {
 	size_t nclasses;
 	uint64_t classes_left_off;	   /* accesses of classes not listed */
 	const struct event_stacks *stacks; /* NULL: none */
+	const struct event_list *list;	   /* likewise */
 	double wall, stopped;		   /* seconds */
 	const char *end; /* exited killed detached duration max-events
 			    interrupted reader-gone */

@@ -22,6 +22,8 @@ static void record_options(struct json *json, const struct event_header *header)
 	line_text(json, "follow", header->follow);
 	if (header->runtimes && header->runtimes[0])
 		line_strings(json, "runtimes", header->runtimes);
+	if (header->list)
+		json_bool(json, "list", true);
 	json_close(json);
 }
 
@@ -109,6 +111,19 @@ void record_closed(struct buffer *out, pid_t pid, uint64_t start, uint64_t end,
 	json_address(&json, "start", start);
 	json_address(&json, "end", end);
 	line_text(&json, "reason", reason);
+	line_close(&json);
+}
+
+void record_class(struct buffer *out, const struct event_class *class)
+{
+	struct json json;
+
+	line_open(&json, out, "class");
+	json_integer(&json, "pid", class->pid);
+	line_text(&json, "runtime", class->runtime);
+	line_text(&json, "class", class->name);
+	json_number(&json, "count", class->count);
+	json_number(&json, "bytes", class->bytes);
 	line_close(&json);
 }
 

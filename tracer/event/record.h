@@ -47,6 +47,7 @@ void record_frames(struct buffer *out, const struct event_frame *frames,
 		   size_t count, const char *end);
 void record_sample(struct buffer *out, const struct event_sample *sample);
 void record_stack(struct buffer *out, const struct event_stack *stack);
+void record_class(struct buffer *out, const struct event_class *class);
 void record_exec(struct buffer *out, pid_t pid, const char *executable,
 		 const struct timespec *time);
 void record_fork(struct buffer *out, pid_t pid, pid_t child, const char *how,

@@ -69,6 +69,18 @@ static void record_stacks(struct json *json, const struct event_stacks *stacks)
 	json_close(json);
 }
 
+static void record_list(struct json *json, const struct event_list *list)
+{
+	json_open(json, "list");
+	json_number(json, "classes", list->classes);
+	json_number(json, "objects", list->objects);
+	json_number(json, "bytes", list->bytes);
+	json_number(json, "copied", list->copied);
+	json_number(json, "scanned", list->scanned);
+	json_real(json, "seconds", list->seconds);
+	json_close(json);
+}
+
 static void record_times(struct json *json, const struct event_summary *summary)
 {
 	json_real(json, "wall", summary->wall);
@@ -129,6 +141,8 @@ void record_summary(struct buffer *out, const struct event_summary *summary)
 	record_classes(&json, summary);
 	if (summary->stacks)
 		record_stacks(&json, summary->stacks);
+	if (summary->list)
+		record_list(&json, summary->list);
 	record_times(&json, summary);
 	record_processes(&json, summary);
 	record_end(&json, summary->end, summary->status);

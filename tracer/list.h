@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * list - all objects of a process by class (--list)
+ *
+ * Its memory is copied in one stop, it is let go, and looked through then.
+ * Nothing is guarded, and nothing of it changed.
+ */
+
+#include "tracer/session.h"
+
+struct listing;
+
+/* Of a process that is seized: after that all of its threads are let go. */
+int list_take(struct session *session, struct listing **ret,
+	      struct error *err) _must_check_;
+
+/* The records, but for the summary; -EINTR: we are told to end. */
+int list_tell(struct session *session, struct listing *listing,
+	      struct error *err) _must_check_;
+
+void listing_free(struct listing *listing);
+DEFINE_CLEANUP(listing)
