@@ -11,6 +11,10 @@ struct sweep {
 	const struct scan *scan;
 	uint64_t *word; /* PIECE bytes */
 
+	/* What was told last, for the next of the same class. */
+	struct component told;
+	uint64_t last; /* its vtable pointer */
+
 	/* Constants of a module: its tables are full of vtable pointers. */
 	uint64_t skip_start, skip_end;
 };
@@ -61,7 +65,6 @@ static int found(struct sweep *sweep, uint64_t addr, uint64_t pointer,
 	struct cxx *cxx = sweep->cxx;
 	struct type *type = cxx_type(cxx, vtable);
 	enum confidence confidence = CONFIDENCE_LIKELY;
-	struct component component;
 	struct chunk chunk;
 	uint64_t size;
 
@@ -75,9 +78,13 @@ static int found(struct sweep *sweep, uint64_t addr, uint64_t pointer,
 		confidence = measure_in(cxx, addr, &chunk, &size);
 	if (type && type->size)
 		size = type->size;
-	component.member[0] = '\0';
-	cxx_describe(&object, size, confidence, &component);
-	return sweep->scan->visit(sweep->scan->context, &component);
+	if (sweep->last != pointer)
+		cxx_describe(&object, size, confidence, &sweep->told);
+	sweep->last = pointer;
+	sweep->told.start = addr;
+	sweep->told.size = size;
+	sweep->told.confidence = confidence;
+	return sweep->scan->visit(sweep->scan->context, &sweep->told);
 }
 
 static int sweep_words(struct sweep *sweep, uint64_t addr, size_t count)

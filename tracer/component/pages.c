@@ -48,8 +48,7 @@ void pages_stored(struct pages *pages, uint64_t addr, const void *bytes,
 	}
 }
 
-/* The page's bytes, or NULL. */
-static const uint8_t *page(struct pages *pages, uint64_t addr)
+const uint8_t *pages_page(struct pages *pages, uint64_t addr)
 {
 	size_t slot = (addr / PAGE) % PAGES;
 
@@ -73,7 +72,7 @@ int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size)
 	while (size) {
 		uint64_t offset = addr % PAGE;
 		size_t part = min_u64(size, PAGE - offset);
-		const uint8_t *bytes = page(pages, addr - offset);
+		const uint8_t *bytes = pages_page(pages, addr - offset);
 
 		if (!bytes)
 			return -EFAULT;

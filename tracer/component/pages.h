@@ -7,6 +7,8 @@
  * A small direct-mapped cache, also of what cannot be read.
  */
 
+#include <string.h>
+
 #include "base/memory.h"
 
 enum { PAGES = 64 };
@@ -33,9 +35,21 @@ void pages_stored(struct pages *pages, uint64_t addr, const void *bytes,
 /* 0, or -EFAULT. */
 int pages_read(struct pages *pages, uint64_t addr, void *buffer, size_t size);
 
+/* The bytes of one page, until the next is asked for; NULL: none. */
+const uint8_t *pages_page(struct pages *pages, uint64_t page);
+
 /* @count words of 8 bytes; false if they cannot be read. */
 static inline bool pages_words(struct pages *pages, uint64_t addr,
 			       uint64_t *words, size_t count)
 {
-	return pages_read(pages, addr, words, count * sizeof(*words)) == 0;
+	uint64_t offset = addr % PAGE;
+	const uint8_t *bytes;
+
+	if (offset + count * sizeof(*words) > PAGE)
+		return pages_read(pages, addr, words, count * sizeof(*words)) ==
+		       0;
+	bytes = pages_page(pages, addr - offset);
+	if (bytes)
+		memcpy(words, bytes + offset, count * sizeof(*words));
+	return bytes;
 }
