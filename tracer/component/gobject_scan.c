@@ -26,6 +26,19 @@ static int found(struct search *search, const struct instance *instance)
 	return search->scan->visit(search->scan->context, &component);
 }
 
+/* As --list counts them. */
+static bool is_left_behind(const struct gobject *gobject,
+			   const struct instance *instance)
+{
+	struct chunk chunk;
+
+	if (!gobject->view->world->living)
+		return false;
+	return instance->dying || (heap_chunk_on(gobject->view->heap,
+						 instance->addr, &chunk) == 0 &&
+				   chunk.free);
+}
+
 static int look(void *context, uint64_t addr, const uint64_t *word,
 		size_t count)
 {
@@ -41,7 +54,8 @@ static int look(void *context, uint64_t addr, const uint64_t *word,
 			continue;
 		type = gobject_class(gobject, word[i]);
 		if (!type || !matches(search, type) ||
-		    !gobject_lies_at(gobject, addr + 8 * i, &instance))
+		    !gobject_lies_at(gobject, addr + 8 * i, &instance) ||
+		    is_left_behind(gobject, &instance))
 			continue;
 		r = found(search, &instance);
 		if (r != 0)

@@ -41,7 +41,7 @@ void heap_remap(struct heap *heap, const struct maps *maps,
 {
 	area_remap(&heap->finder, maps, symbols);
 	heap->dead_end.chunk = 0;
-	heap->cursor.end = 0;
+	memset(heap->cursor, 0, sizeof(heap->cursor));
 	memset(heap->big, 0, sizeof(heap->big));
 }
 

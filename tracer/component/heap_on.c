@@ -27,18 +27,44 @@ static bool is_kept(struct heap *heap, const struct step *step)
 		chunk_size(head[3]) == step->size);
 }
 
-static void begin(struct heap *heap, const struct area *area)
+static bool may_reach(const struct heap *heap, const struct cursor *cursor,
+		      uint64_t addr)
 {
-	struct cursor *cursor = &heap->cursor;
-
-	*cursor = (struct cursor){ .epoch = heap->epoch, .end = area->end };
-	cursor->step.chunk = area->first;
-	cursor->lost = !heap_look(heap, area->first, area->end, &cursor->step);
+	return cursor->epoch == heap->epoch && addr >= cursor->step.chunk &&
+	       addr < cursor->end;
 }
 
-static void go_on(struct heap *heap, uint64_t addr)
+/* The one that is nearest; two scans may go through a range in turn. */
+static struct cursor *choose(struct heap *heap, uint64_t addr)
 {
-	struct cursor *cursor = &heap->cursor;
+	struct cursor *best = NULL;
+
+	for (unsigned i = 0; i < CURSORS; i++) {
+		struct cursor *cursor = &heap->cursor[i];
+
+		if (may_reach(heap, cursor, addr) &&
+		    (!best || best->step.chunk < cursor->step.chunk))
+			best = cursor;
+	}
+	return best;
+}
+
+static struct cursor *begin(struct heap *heap, uint64_t addr)
+{
+	struct area area = area_of(&heap->finder, addr);
+	struct cursor *cursor;
+
+	if (area.kind != AREA_CHUNKS || addr < area.first)
+		return NULL;
+	cursor = &heap->cursor[heap->next_cursor++ % CURSORS];
+	*cursor = (struct cursor){ .epoch = heap->epoch, .end = area.end };
+	cursor->step.chunk = area.first;
+	cursor->lost = !heap_look(heap, area.first, area.end, &cursor->step);
+	return cursor;
+}
+
+static void go_on(struct heap *heap, struct cursor *cursor, uint64_t addr)
+{
 	struct step *step = &cursor->step;
 
 	while (!cursor->lost && !step->top &&
@@ -51,17 +77,13 @@ static void go_on(struct heap *heap, uint64_t addr)
 
 int heap_chunk_on(struct heap *heap, uint64_t addr, struct chunk *ret)
 {
-	struct cursor *cursor = &heap->cursor;
+	struct cursor *cursor = choose(heap, addr);
 
-	if (cursor->epoch != heap->epoch || addr < cursor->step.chunk ||
-	    addr >= cursor->end) {
-		struct area area = area_of(&heap->finder, addr);
-
-		if (area.kind != AREA_CHUNKS || addr < area.first)
-			return -ENOENT;
-		begin(heap, &area);
-	}
-	go_on(heap, addr);
+	if (!cursor)
+		cursor = begin(heap, addr);
+	if (!cursor)
+		return -ENOENT;
+	go_on(heap, cursor, addr);
 	if (cursor->lost || !heap_holds(&cursor->step, addr, ret))
 		return -ENOENT;
 	if (!cursor->judged)

@@ -14,6 +14,7 @@
 enum {
 	BOUNDARIES = 262144, /* of grains; 128 MiB of heap */
 	BIG = 32,	     /* searches of that kind that are remembered */
+	CURSORS = 2,
 };
 
 /* A chunk that begins in the grain, or reaches into it. */
@@ -57,7 +58,8 @@ struct heap {
 	struct dead_end dead_end;
 	struct big big[BIG];
 	unsigned next_big;
-	struct cursor cursor;
+	struct cursor cursor[CURSORS];
+	unsigned next_cursor;
 	struct boundary boundary[BOUNDARIES];
 };
 
