@@ -157,6 +157,37 @@ class Hammer(Attaching):
         print("# %d detaches, %d events" % (CYCLES, events), flush=True)
         self.assertGreater(events, CYCLES)
 
+    def list(self, pid):
+        path = self.new_log()
+        done = harness.run([harness.CLSATTACH, "--list", "-o", path, "-p",
+                            str(pid)])
+        self.assertEqual(0, done.status, text(done.err))
+        self.assertEqual("listed", self.read_log(path).summary["end"])
+
+    def test_listed(self):
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            before = self.look(process.pid)
+            for _ in range(10):
+                self.list(process.pid)
+                self.assert_untouched(process.pid, before)
+            self.finish(process)
+
+    def test_listed_while_stopped(self):
+        with self.hammering() as process:
+            self.assertEqual(b"ready\n", process.stdout.readline())
+            servers.wait_for("epoll_wait", 10,
+                             lambda: in_epoll_wait(process.pid))
+            os.kill(process.pid, signal.SIGSTOP)
+            servers.wait_for("stop", 10, lambda: set(
+                harness.thread_states(process.pid).values()) == {"T"})
+            self.list(process.pid)
+            time.sleep(0.1)
+            self.assertEqual({"T"}, set(
+                harness.thread_states(process.pid).values()))
+            os.kill(process.pid, signal.SIGCONT)
+            self.finish(process, interrupted=1)
+
     def test_every_thread_is_seen(self):
         with self.hammering() as process:
             self.assertEqual(b"ready\n", process.stdout.readline())
