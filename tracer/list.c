@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "tracer/family.h"
 #include "tracer/list.h"
+#include "tracer/process/permission.h"
 #include "tracer/process/snapshot.h"
 #include "tracer/wake.h"
 
@@ -19,6 +20,7 @@ struct class_sum {
 
 struct listing {
 	struct session *session;
+	struct process *process; /* as it was before it was seized */
 	struct snapshot *snapshot;
 	struct table classes; /* hash -> struct class_sum */
 	struct class_sum *last;
@@ -32,6 +34,7 @@ void listing_free(struct listing *listing)
 	table_for_each(&listing->classes, s) free(s->value);
 	table_done(&listing->classes);
 	snapshot_free(listing->snapshot);
+	process_free(listing->process);
 	free(listing);
 }
 
@@ -41,44 +44,52 @@ static int nothing(void *context, const struct symbol *symbol)
 }
 
 /*
- * All that may be done before the stop.  Names are looked up when the process
- * may have ended: its files are read now.
+ * Names are looked up when the process may have ended: its files are read now.
  */
-static int prepare(struct session *session, struct listing **ret,
-		   struct error *err)
+static int prepare(struct listing *listing, pid_t pid, struct error *err)
+{
+	int r = process_new(pid, &listing->process);
+
+	if (r == 0)
+		r = process_remap(listing->process);
+	if (r == 0)
+		r = symbols_each(listing->process->symbols, "_ZTV", nothing,
+				 NULL);
+	if (r == 0)
+		r = snapshot_new(listing->process, &listing->snapshot, err);
+	return r < 0 && !err->text[0]
+		       ? permission_explain(pid, r, PERMISSION_YAMA, err)
+		       : r;
+}
+
+int listing_new(pid_t pid, struct listing **ret, struct error *err)
 {
 	_cleanup_(listing_freep) struct listing *listing =
 		calloc(1, sizeof(*listing));
-	int r;
+	int r = permission_explain(pid, 0, PERMISSION_YAMA, err);
 
+	if (r < 0)
+		return r;
 	if (!listing)
-		return -ENOMEM;
-	listing->session = session;
-	r = session_refresh(session);
-	if (r == 0)
-		r = symbols_each(session->process->symbols, "_ZTV", nothing,
-				 NULL);
-	if (r == 0)
-		r = snapshot_new(session->process, &listing->snapshot, err);
+		return error_set(err, -ENOMEM, "out of memory");
+	r = prepare(listing, pid, err);
 	if (r == 0)
 		*ret = take(listing);
 	return r;
 }
 
-int list_take(struct session *session, struct listing **ret, struct error *err)
+int list_take(struct session *session, struct listing *listing)
 {
-	struct process *process = session->process;
 	uint64_t start;
-	int r = prepare(session, ret, err);
+	int r;
 
-	if (r == 0)
-		report_header(session);
+	listing->session = session;
+	report_header(session);
 	start = session_now();
-	if (r == 0)
-		r = process_hold(process, NULL, HOLD_ALL);
+	r = process_hold(session->process, NULL, HOLD_ALL);
 	session->parked = true;
 	if (r == 0)
-		r = snapshot_take((*ret)->snapshot);
+		r = snapshot_take(listing->snapshot, session->process);
 	session_finish(session, "listed");
 	session->stopped_ns += session_now() - start;
 	return r;
@@ -166,16 +177,19 @@ static int look_at_all(struct listing *listing)
 }
 
 /* Names of the process as it was then. */
-static int resolve_past(struct session *session, struct snapshot *snapshot)
+static int resolve_past(struct session *session, struct listing *listing)
 {
 	struct world *world = &session->world;
 	int r;
 
-	resolver_free(session->resolver);
-	session->resolver = NULL;
-	world->memory = snapshot_memory(snapshot);
-	world->maps = snapshot_maps(snapshot);
-	world->living = true;
+	*world = (struct world){
+		.pid = session->process->pid,
+		.memory = snapshot_memory(listing->snapshot),
+		.maps = snapshot_maps(listing->snapshot),
+		.symbols = listing->process->symbols,
+		.runtimes = session->options->runtimes,
+		.living = true,
+	};
 	r = symbols_update(world->symbols, world->maps);
 	return r < 0 ? r : resolver_new(world, &session->resolver);
 }
@@ -230,7 +244,7 @@ int list_tell(struct session *session, struct listing *listing,
 	      struct error *err)
 {
 	uint64_t start = session_now();
-	int r = resolve_past(session, listing->snapshot);
+	int r = resolve_past(session, listing);
 
 	if (r == 0)
 		report_runtimes(session);
@@ -241,6 +255,9 @@ int list_tell(struct session *session, struct listing *listing,
 	listing->list.copied = snapshot_size(listing->snapshot);
 	listing->list.seconds = (double)(session_now() - start) / 1e9;
 	session->family->list = &listing->list;
+	/* What it asks goes before it does. */
+	resolver_free(session->resolver);
+	session->resolver = NULL;
 	return r < 0 ? error_set(err, r,
 				 "the memory of process %d could not "
 				 "be looked through (%s)",

@@ -12,9 +12,15 @@
 
 struct listing;
 
+/*
+ * All that takes long, before any thread is seized: who stops for us then is
+ * not served.
+ */
+int listing_new(pid_t pid, struct listing **ret,
+		struct error *err) _must_check_;
+
 /* Of a process that is seized: after that all of its threads are let go. */
-int list_take(struct session *session, struct listing **ret,
-	      struct error *err) _must_check_;
+int list_take(struct session *session, struct listing *listing) _must_check_;
 
 /* The records, but for the summary; -EINTR: we are told to end. */
 int list_tell(struct session *session, struct listing *listing,

@@ -201,14 +201,12 @@ static int conclude(struct session *session, struct outcome *ret,
 	return err->text[0] ? TRACER_FAILED : 0;
 }
 
-static void begin(struct session *session, struct listing **listing,
-		  struct error *err)
+static void begin(struct session *session, struct listing *listing)
 {
 	int r;
 
-	if (session->options->list) {
-		session_fail(session, list_take(session, listing, err),
-			     "list_take");
+	if (listing) {
+		session_fail(session, list_take(session, listing), "list_take");
 		return;
 	}
 	r = session_arm(session, NULL);
@@ -238,9 +236,12 @@ int tracer_attach(const struct options *options, pid_t pid, struct outcome *ret,
 		return TRACER_FAILED;
 	}
 
-	r = seize(session, pid, err);
+	if (options->list)
+		r = listing_new(pid, &listing, err);
+	if (r == 0)
+		r = seize(session, pid, err);
 	if (r == 0) {
-		begin(session, &listing, err);
+		begin(session, listing);
 		session->parked = true;
 		session_serve(session);
 		loop(family);

@@ -7,13 +7,16 @@ $CLS_COLLECTORS are those of Java, "Serial Parallel G1" by default the last.
 
 import json
 import os
+import resource
 import shutil
-import subprocess
 import unittest
 
 import harness
 from harness import CLSATTACH, Case, run, running, text
 
+# root without the right to raise a hard limit
+HUMBLE = (["setpriv", "--bounding-set", "-sys_resource"]
+          if os.geteuid() == 0 else [])
 COLLECTORS = os.environ.get("CLS_COLLECTORS", "G1").split()
 
 
@@ -100,6 +103,19 @@ class Cxx(Listed):
                             total["scanned"] / 1e9 / total["seconds"]))
             self.assertEqual(truth, {n: self.classes(log, "c++")[n][0]
                                      for n in truth})
+            self.ends(process, b"120\n")
+
+    @unittest.skipIf(harness.BRIEF, "sanitizers map more than any limit")
+    def test_too_large(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (150 << 20, 150 << 20))
+        with running([harness.target("census"), "1000"]) as process:
+            self.ask(process)
+            done = run([*HUMBLE, CLSATTACH, "--list", "-p",
+                        str(process.pid)], preexec_fn=limit)
+            self.assertEqual((125, b""), (done.status, done.out))
+            self.assertRegex(text(done.err), "process %d has [0-9]+ MiB.*ulimit"
+                             % process.pid)
             self.ends(process, b"120\n")
 
     def test_refused(self):

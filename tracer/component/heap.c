@@ -62,6 +62,8 @@ static void remember(struct heap *heap, uint64_t grain, uint64_t chunk)
 bool heap_look_at(struct heap *heap, uint64_t chunk, uint64_t word,
 		  uint64_t end, struct step *ret)
 {
+	if (chunk + HEADER > end)
+		return false;
 	ret->chunk = chunk;
 	ret->size = chunk_size(word);
 	if (!is_chunk_size(ret->size) || ret->size > end - chunk)
@@ -82,8 +84,7 @@ bool heap_look(struct heap *heap, uint64_t chunk, uint64_t end,
 {
 	uint64_t head[2];
 
-	return chunk + HEADER <= end &&
-	       pages_words(heap->pages, chunk, head, 2) &&
+	return pages_words(heap->pages, chunk, head, 2) &&
 	       heap_look_at(heap, chunk, head[1], end, ret);
 }
 

@@ -184,12 +184,17 @@ static int check_size(const struct snapshot *snapshot, struct error *err)
 static int refuse(const struct snapshot *snapshot, uint64_t size, uint64_t left,
 		  struct error *err)
 {
+	char why[128] = "which we may not have (ulimit -v)";
+
+	if (left && size > left / 2)
+		snprintf(why, sizeof(why),
+			 "which is more than half of the %ju MiB that are left",
+			 (uintmax_t)(left >> 20));
 	return error_set(err, -ENOMEM,
 			 "process %d has %ju MiB of its own in memory: --list "
-			 "copies them, and of %ju MiB that are left it takes "
-			 "half at most",
-			 snapshot->process->pid, (uintmax_t)(size >> 20),
-			 (uintmax_t)(left >> 20));
+			 "needs as much for a copy, %s",
+			 snapshot->process->pid,
+			 (uintmax_t)(snapshot->size >> 20), why);
 }
 
 int snapshot_new(struct process *process, struct snapshot **ret,
@@ -223,9 +228,12 @@ int snapshot_new(struct process *process, struct snapshot **ret,
 	return 0;
 }
 
-int snapshot_take(struct snapshot *snapshot)
+int snapshot_take(struct snapshot *snapshot, struct process *process)
 {
-	int r = find_all(snapshot);
+	int r;
+
+	snapshot->process = process;
+	r = find_all(snapshot);
 
 	if (r == 0 && snapshot->size > snapshot->capacity) {
 		unmap(snapshot);

@@ -25,8 +25,9 @@ int snapshot_new(struct process *process, struct snapshot **ret,
 void snapshot_free(struct snapshot *snapshot);
 DEFINE_CLEANUP(snapshot)
 
-/* Copy it: all threads stand still. */
-int snapshot_take(struct snapshot *snapshot) _must_check_;
+/* Copy it, all threads stand still; @process is the same one, or stays. */
+int snapshot_take(struct snapshot *snapshot,
+		  struct process *process) _must_check_;
 
 /* What was copied, bytes. */
 uint64_t snapshot_size(const struct snapshot *snapshot);
