@@ -11,6 +11,8 @@
 #include "tracer/process/snapshot.h"
 #include "tracer/wake.h"
 
+enum { RECENT = 256 };
+
 struct class_sum {
 	const char *runtime; /* static */
 	bool wanted;
@@ -23,7 +25,10 @@ struct listing {
 	struct process *process; /* as it was before it was seized */
 	struct snapshot *snapshot;
 	struct table classes; /* hash -> struct class_sum */
-	struct class_sum *last;
+	struct {
+		uint64_t class;
+		struct class_sum *sum;
+	} recent[RECENT];
 	struct event_list list;
 };
 
@@ -132,15 +137,17 @@ static struct class_sum *find_class(struct listing *listing,
 
 static int count_object(void *context, const struct component *object)
 {
+	size_t slot = object->class / 16 % RECENT;
 	struct listing *listing = context;
-	struct class_sum *class = listing->last;
+	struct class_sum *class = listing->recent[slot].sum;
 
-	if (!class || class->runtime != object->runtime ||
-	    strcmp(class->name, object->name) != 0)
+	if (!object->class || listing->recent[slot].class != object->class ||
+	    class->runtime != object->runtime)
 		class = find_class(listing, object);
 	if (!class)
 		return -ENOMEM;
-	listing->last = class;
+	listing->recent[slot].class = object->class;
+	listing->recent[slot].sum = class;
 	class->count += !object->member[0];
 	class->bytes += object->size;
 	return wake_leave() ? -EINTR : 0;

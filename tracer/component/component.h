@@ -49,7 +49,8 @@ struct component {
 	const char *runtime; /* "c++", "c"; static strings */
 	const char *how;     /* vtable rtti symbol chunk map ... */
 	enum confidence confidence;
-	uint64_t start, size;	       /* of the object; size 0: unknown */
+	uint64_t start, size; /* of the object; size 0: unknown */
+	uint64_t class; /* its address, by resolver_objects(); 0: not told */
 	char name[COMPONENT_NAME];     /* class, symbol, or path */
 	char member[COMPONENT_MEMBER]; /* may be empty */
 };

@@ -84,6 +84,7 @@ static int found(struct sweep *sweep, const struct py_object *object)
 		return 0;
 	component.size =
 		object->size ? object->size : object->block.end - object->addr;
+	component.class = object->class->addr;
 	component_name(&component, object->class->name);
 	r = sweep->visit(sweep->context, &component);
 	return r == 0 ? found_parts(sweep, object, &component) : r;

@@ -81,6 +81,7 @@ static int found(struct sweep *sweep, uint64_t addr, uint64_t pointer,
 	if (sweep->last != pointer)
 		cxx_describe(&object, size, confidence, &sweep->told);
 	sweep->last = pointer;
+	sweep->told.class = pointer;
 	sweep->told.start = addr;
 	sweep->told.size = size;
 	sweep->told.confidence = confidence;

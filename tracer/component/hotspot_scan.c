@@ -30,6 +30,7 @@ static int visit(const struct walk *walk, struct klass *klass, uint64_t addr,
 		.runtime = "hotspot",
 		.how = "klass",
 		.confidence = CONFIDENCE_LIKELY,
+		.class = klass->addr,
 		.start = addr,
 		.size = size,
 	};
