@@ -48,11 +48,12 @@ each_part(struct session *session, const struct uring_visitor *v,
 		      enum uring_part part, uint64_t start, uint64_t end))
 {
 	const struct async *async = &session->async;
-	const struct maps *maps = session->process->maps;
+	const struct process *process = session->process;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < maps->count; i++) {
-		const struct mapping *m = &maps->mapping[i];
+	/* Whoever gives rights back may read the map anew. */
+	for (size_t i = 0; r == 0 && i < process->maps->count; i++) {
+		const struct mapping *m = &process->maps->mapping[i];
 		enum uring_part part = uring_part(m);
 
 		if (part != URING_OTHER)
