@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "tracer/process/limit.h"
-
-enum { TURNS = 10000 }; /* of the processor, for a call that does not sleep */
 
 int limit_get(pid_t tid, int resource, struct rlimit *ret)
 {
@@ -32,27 +29,11 @@ static bool depends_on_limits(int number)
 	}
 }
 
-/* Threads in a call are not held; these calls soon end. */
-static void await_calls(const struct process *process)
-{
-	table_for_each(&process->threads, s)
-	{
-		const struct thread *thread = s->value;
-
-		if (thread->state != THREAD_RUNNING || !thread->in_call ||
-		    !depends_on_limits(thread->last_call))
-			continue;
-		for (int i = 0;
-		     i < TURNS && !thread_is_in_state(thread->tid, "tZX"); i++)
-			sched_yield();
-	}
-}
-
 int limit_lend(struct limit *limit, const struct thread *thread, int resource,
 	       const struct rlimit *lent)
 {
 	*limit = (struct limit){ .resource = resource, .lent = *lent };
-	await_calls(thread->process);
+	process_await_calls(thread->process, depends_on_limits);
 	if (syscall(SYS_prlimit64, thread->tid, resource, lent, &limit->own) <
 	    0)
 		return -errno;

@@ -212,6 +212,13 @@ int process_hold(struct process *process, const struct thread *except,
 		 enum hold hold);
 
 /*
+ * Wait until who is inside a call that @is_meant stands at its exit; returns
+ * whether anybody was.  It must be one that does not sleep.
+ */
+bool process_await_calls(const struct process *process,
+			 bool (*is_meant)(int number));
+
+/*
  * Wait for the next stop of @thread, which was resumed by the caller.  -ESRCH:
  * it is gone, or dying: the end of a leader is told only when all its threads
  * were waited for, which the caller must not keep the loop from doing.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "tracer/process/frames.h"
@@ -182,6 +183,27 @@ int process_hold(struct process *process, const struct thread *except,
 			first = first_error(first, await(thread));
 	}
 	return first;
+}
+
+bool process_await_calls(const struct process *process,
+			 bool (*is_meant)(int number))
+{
+	enum { TURNS = 10000 }; /* of the processor */
+	bool any = false;
+
+	table_for_each(&process->threads, s)
+	{
+		const struct thread *thread = s->value;
+
+		if (thread->state != THREAD_RUNNING || !thread->in_call ||
+		    !is_meant(thread->last_call))
+			continue;
+		any = true;
+		for (int i = 0;
+		     i < TURNS && !thread_is_in_state(thread->tid, "tZX"); i++)
+			sched_yield();
+	}
+	return any;
 }
 
 const char *thread_comm(struct thread *thread)
