@@ -193,6 +193,20 @@ static struct verdict deliver_on_closed(struct session *session,
 	return r < 0 ? failed(session, r) : run;
 }
 
+/*
+ * An ignored signal is not given: a handler that is set before the thread runs
+ * on would have its frame on a closed stack.  An exception is not ignored.
+ */
+static bool is_dropped(const struct session *session, int signal)
+{
+	const uint64_t exceptions = signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
+				    signal_bit(SIGFPE) | signal_bit(SIGILL) |
+				    signal_bit(SIGTRAP) | signal_bit(SIGSYS);
+
+	return session->phase == PHASE_ARMED && session->watch.named.count &&
+	       !(exceptions & signal_bit(signal));
+}
+
 static struct verdict deliver(struct session *session, struct thread *thread,
 			      int signal)
 {
@@ -203,6 +217,8 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 
 	if ((!all->known && !session->unwatching) || session_is_over(session))
 		return verdict;
+	if (session->phase == PHASE_ARMED)
+		process_learn_disposition(session->process, signal);
 	if (signal == SIGSEGV) {
 		r = survive_deliver(session, thread);
 		if (r <= 0)
@@ -210,7 +226,7 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	}
 	if (session_ignores(session, thread, signal)) {
 		session_restart(session, thread, true);
-		return verdict;
+		return is_dropped(session, signal) ? run : verdict;
 	}
 	/* Its call ends, or begins anew with its whole timeout. */
 	thread->restarted = thread->remade = false;

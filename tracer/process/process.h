@@ -218,6 +218,10 @@ int process_hold(struct process *process, const struct thread *except,
 bool process_await_calls(const struct process *process,
 			 bool (*is_meant)(int number));
 
+/* What rt_sigaction(2) of a thread has set for @signal, though the stop at its
+ * end is not told yet.  None begins meanwhile: its entry is a stop. */
+void process_learn_disposition(struct process *process, int signal);
+
 /*
  * Wait for the next stop of @thread, which was resumed by the caller.  -ESRCH:
  * it is gone, or dying: the end of a leader is told only when all its threads

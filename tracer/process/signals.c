@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
+#include <sys/syscall.h>
 
-#include "tracer/process/signals.h"
+#include "tracer/process/process.h"
 
 static bool default_ignores(int signal)
 {
@@ -33,4 +34,28 @@ uint64_t disposition_mask(const struct dispositions *dispositions, int signal,
 	if (!(d->flags & SA_NODEFER))
 		mask |= signal_bit(signal);
 	return mask;
+}
+
+static bool sets_disposition(int number)
+{
+	return number == SYS_rt_sigaction;
+}
+
+void process_learn_disposition(struct process *process, int signal)
+{
+	struct user_regs_struct regs;
+
+	if (!process_await_calls(process, sets_disposition))
+		return;
+	table_for_each(&process->threads, s)
+	{
+		const struct thread *thread = s->value;
+
+		if (thread->state == THREAD_RUNNING && thread->in_call &&
+		    sets_disposition(thread->last_call) && !thread->apart &&
+		    thread->last_args[0] == (uint64_t)signal &&
+		    thread->last_args[1] &&
+		    trace_get_regs(thread->tid, &regs) == 0 && regs.rax == 0)
+			process->dispositions.signal[signal] = thread->pending;
+	}
 }
