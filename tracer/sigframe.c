@@ -4,6 +4,7 @@
 
 #include "disasm/registers.h"
 #include "tracer/growth.h"
+#include "tracer/mend.h"
 #include "tracer/process/inject.h"
 #include "tracer/process/mem.h"
 #include "tracer/sigframe.h"
@@ -15,6 +16,7 @@ enum {
 	SP = CONTEXT + 160,
 	FLAGS = CONTEXT + 176,
 	FLOATS = CONTEXT + 224, /* address of the floating point state */
+	LEAST = FLOATS + 8,
 };
 
 struct moving {
@@ -64,7 +66,7 @@ static int prepare(struct moving *f, uint64_t sp)
 
 static bool in_room(const struct moving *f, uint64_t addr)
 {
-	return addr >= f->room.addr && addr < f->top;
+	return addr >= f->room.addr && addr <= f->top - RED_ZONE - LEAST;
 }
 
 /*
@@ -137,14 +139,9 @@ static int deliver(struct moving *f, int signal,
 	if (r == 0)
 		r = trace_set_regs(thread->tid, &now);
 	if (r == 0)
-		r = inject_deliver(thread, signal, &thread->stop);
-	if (r < 0)
+		r = mend_deliver(f->session, thread, signal);
+	if (r != 0)
 		return r;
-	if (thread->stop.kind != STOP_SIGNAL || thread->stop.value != SIGTRAP) {
-		thread_set_state(thread, THREAD_PARKED);
-		f->session->parked = true;
-		return 1;
-	}
 	r = trace_get_regs(thread->tid, &now);
 	if (r == 0)
 		r = mend_flags(f, now.rsp);
@@ -187,7 +184,7 @@ int sigframe_return(struct session *session, struct thread *thread,
 		return r;
 	start = regs.rsp - CONTEXT;
 	size = read_frame(session, start, bytes);
-	if (size < FLOATS + sizeof(floats))
+	if (size < LEAST)
 		return -ENOSPC;
 	r = room_take_slots(&session->rooms, &session->process->scratch,
 			    FRAME + PAGE, &inflight->room);
