@@ -40,11 +40,9 @@ static int take_in(struct session *session, const struct mapping *m, int prot,
 int growth_look(struct session *session, struct ranges *open)
 {
 	struct watch *watch = &session->watch;
-	int prot = guard_prot(&session->guard, watch->low);
-	int spec = watch_hit(watch, watch->low, 1);
-	const struct mapping *m;
+	int r, spec, prot = guard_prot(&session->guard, watch->low);
+	const struct mapping *m, *stop;
 	uint64_t low;
-	int r;
 
 	if (!watch->low || prot < 0)
 		return 0;
@@ -54,11 +52,13 @@ int growth_look(struct session *session, struct ranges *open)
 	if (!m || m->start >= watch->low)
 		return r;
 	low = m->start;
+	stop = session->process->maps->mapping + session->process->maps->count;
+	spec = watch_hit(watch, watch->low, 1);
 	if (spec >= 0 && watch->spec[spec].kind == SPEC_MAP)
 		r = ranges_add(&watch->bytes, low, watch->low, (uint64_t)spec);
 	if (r == 0 && ranges_find(&watch->named, watch->low))
 		r = ranges_add(&watch->named, low, watch->low, 0);
-	for (; r == 0 && m->start < watch->low; m++)
+	for (; r == 0 && m < stop && m->start < watch->low; m++)
 		r = take_in(session, m, prot, open);
 	watch->low = low;
 	return r;
