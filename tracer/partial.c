@@ -54,8 +54,8 @@ static bool is_stream(pid_t tid, uint64_t fd, bool writes)
 	return false;
 }
 
-/* One that does not wait returns less by itself; @not: nor has it these. */
-static bool waits(pid_t tid, uint64_t fd, unsigned not )
+/* One that does not wait returns less by itself; nor has it @others. */
+static bool waits(pid_t tid, uint64_t fd, unsigned others)
 {
 	char path[64], line[64];
 	unsigned flags;
@@ -64,7 +64,7 @@ static bool waits(pid_t tid, uint64_t fd, unsigned not )
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "flags: %o", &flags) == 1)
-			return !(flags & (O_NONBLOCK | not ));
+			return !(flags & (O_NONBLOCK | others));
 	return false;
 }
 
