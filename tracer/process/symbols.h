@@ -9,8 +9,8 @@
  * so that a deleted or replaced file and another mount namespace give the
  * right bytes.  Tables are loaded at the first question to a module.  Reads
  * .symtab, .dynsym, .gnu_debugdata, and a separate debug file found by
- * build-id under /usr/lib/debug.  Modules and names that were given out stay valid until
- * symbols_free(), also after their library was unloaded.
+ * build-id under /usr/lib/debug.  Modules and names that were given out stay
+ * valid until symbols_free(), also after their library was unloaded.
  *
  * Hostile files are expected: every offset and count is checked.
  */
