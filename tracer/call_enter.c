@@ -109,11 +109,10 @@ static bool reaches_itself(struct process *process, const struct call *call)
 /* The frame that rt_sigreturn(2) reads lies where the stack pointer is. */
 static bool frame_is_open(struct session *session, struct thread *thread)
 {
-	enum { FRAME = 16 << 10 }; /* with AVX-512 state, and more */
 	struct ptrace_syscall_info info = { 0 };
 
 	return trace_syscall_info(thread->tid, &info) == 0 &&
-	       !call_guarded(session, info.stack_pointer - 8, FRAME);
+	       !call_guarded(session, info.stack_pointer - 8, SIGFRAME);
 }
 
 /* 0: resume it; 1: stands at its exit; 2: runs already. */

@@ -10,7 +10,6 @@
 #include "tracer/sigframe.h"
 
 enum {
-	FRAME = 16 << 10, /* with AVX-512 state, and more */
 	RED_ZONE = 128,
 	CONTEXT = 8, /* struct ucontext, behind the return address */
 	SP = CONTEXT + 160,
@@ -26,14 +25,14 @@ struct moving {
 	uint64_t top;	/* stack pointer, in the room */
 	uint64_t apart; /* what the true one is above that */
 	uint64_t flags; /* the true ones */
-	uint8_t bytes[FRAME];
+	uint8_t bytes[SIGFRAME];
 };
 
 bool sigframe_wanted(const struct session *session,
 		     const struct user_regs_struct *regs)
 {
 	const struct range *range;
-	uint64_t start = regs->rsp - FRAME;
+	uint64_t start = regs->rsp - SIGFRAME;
 
 	if (growth_below(session, regs->rsp))
 		return true;
@@ -49,14 +48,14 @@ bool sigframe_wanted(const struct session *session,
 			return true;
 		start = end;
 	}
-	return start > regs->rsp - FRAME;
+	return start > regs->rsp - SIGFRAME;
 }
 
 /* Between the parts of a frame the stack stays as it is. */
 static int prepare(struct moving *f, uint64_t sp)
 {
 	int mem = f->session->process->mem;
-	uint64_t start = max_u64(sp - FRAME, f->session->watch.low);
+	uint64_t start = max_u64(sp - SIGFRAME, f->session->watch.low);
 
 	if (start >= sp ||
 	    mem_read(mem, start, f->bytes, (size_t)(sp - start)) < 0)
@@ -152,13 +151,13 @@ static int deliver(struct moving *f, int signal,
 
 /* The stack may end above the frame. */
 static uint64_t read_frame(struct session *session, uint64_t start,
-			   uint8_t bytes[FRAME])
+			   uint8_t bytes[SIGFRAME])
 {
 	const struct mapping *m = maps_find(session->process->maps, start);
 	uint64_t end = start;
 
-	for (; m && m->start <= end && end < start + FRAME; m++) {
-		end = min_u64(m->end, start + FRAME);
+	for (; m && m->start <= end && end < start + SIGFRAME; m++) {
+		end = min_u64(m->end, start + SIGFRAME);
 		if (m == session->process->maps->mapping +
 				 session->process->maps->count - 1)
 			break;
@@ -172,7 +171,7 @@ static uint64_t read_frame(struct session *session, uint64_t start,
 int sigframe_return(struct session *session, struct thread *thread,
 		    const struct call *call)
 {
-	_cleanup_(freep) uint8_t *bytes = malloc(FRAME);
+	_cleanup_(freep) uint8_t *bytes = malloc(SIGFRAME);
 	struct inflight *inflight = call_inflight(thread, call);
 	struct user_regs_struct regs;
 	uint64_t start, at, size, floats;
@@ -187,7 +186,7 @@ int sigframe_return(struct session *session, struct thread *thread,
 	if (size < LEAST)
 		return -ENOSPC;
 	r = room_take_slots(&session->rooms, &session->process->scratch,
-			    FRAME + PAGE, &inflight->room);
+			    SIGFRAME + PAGE, &inflight->room);
 	if (r < 0)
 		return r;
 	at = inflight->room.addr + start % PAGE;
@@ -207,7 +206,7 @@ int sigframe_deliver(struct session *session, struct thread *thread, int signal,
 {
 	struct moving *f = calloc(1, sizeof(*f));
 	int r = f ? room_take_slots(&session->rooms, &session->process->scratch,
-				    FRAME + PAGE, &f->room)
+				    SIGFRAME + PAGE, &f->room)
 		  : -ENOMEM;
 
 	if (r < 0) {
@@ -217,7 +216,7 @@ int sigframe_deliver(struct session *session, struct thread *thread, int signal,
 	f->session = session;
 	f->thread = thread;
 	/* As far from a page's start, for the kernel aligns what it writes. */
-	f->top = f->room.addr + FRAME + regs->rsp % PAGE;
+	f->top = f->room.addr + SIGFRAME + regs->rsp % PAGE;
 	f->apart = regs->rsp - f->top;
 	f->flags = regs->eflags;
 	r = deliver(f, signal, regs);

@@ -12,6 +12,9 @@
 
 #include "tracer/call.h"
 
+/* Bytes, at most: with AVX-512 state, and more. */
+enum { SIGFRAME = 16 << 10 };
+
 /* A handler of @thread's, stopped for a signal, would lie on closed pages
  * that the user named. */
 bool sigframe_wanted(const struct session *session,

@@ -14,10 +14,6 @@
 #include "tracer/sigframe.h"
 #include "tracer/survive.h"
 
-enum {
-	FRAME = 16 << 10, /* a signal frame with AVX-512 state, and more */
-};
-
 static const struct verdict run = { VERDICT_RUN, 0 };
 
 static struct verdict failed(struct session *session, int r)
@@ -253,9 +249,9 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 		if (r != -ENOSPC)
 			return r < 0 ? failed(session, r) : run;
 	}
-	if (guard_closed(&session->guard, regs.rsp - FRAME, regs.rsp))
+	if (guard_closed(&session->guard, regs.rsp - SIGFRAME, regs.rsp))
 		return deliver_on_closed(session, thread, signal,
-					 regs.rsp - FRAME, regs.rsp);
+					 regs.rsp - SIGFRAME, regs.rsp);
 	return verdict;
 }
 
