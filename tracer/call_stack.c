@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "tracer/call.h"
@@ -74,6 +75,7 @@ int call_child_stack(struct session *session, struct thread *thread,
 {
 	const struct mapping *m;
 	struct birth birth;
+	bool executable;
 	uint64_t start;
 	int r;
 
@@ -86,8 +88,10 @@ int call_child_stack(struct session *session, struct thread *thread,
 	if (r < 0 || !m)
 		return r;
 	start = max_u64(m->start, birth.base);
-	if (watch_wants_stacks(&session->watch) &&
+	executable = m->prot & PROT_EXEC;
+	if (watch_wants_stacks(&session->watch) && !executable &&
 	    session->policy != POLICY_SAMPLE && birth.flags & CLONE_THREAD)
 		return watch_child_stack(session, thread, &birth, m, start);
-	return session_refuse(session, thread, start, birth.top, REFUSED_STACK);
+	return session_refuse(session, thread, start, birth.top,
+			      executable ? REFUSED_EXECUTABLE : REFUSED_STACK);
 }

@@ -4,13 +4,14 @@
 /*
  * What programs do with their stacks: handlers on them, one in another, queued
  * signals in their order, growth by calls and by the kernel, a buffer of a
- * call where it has not grown yet, jumps, threads.
+ * call where it has not grown yet, jumps, threads, code.
  */
 #include <alloca.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,6 +127,31 @@ static void *thread(void *argument)
 	return (void *)sum;
 }
 
+/* Code on its stack, as trampolines are. */
+static void *on_executable(void *argument)
+{
+	volatile unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 };
+
+	return (void *)(intptr_t)((int (*)(void))(uintptr_t)code)();
+}
+
+static void run_on_executable(void)
+{
+	enum { SIZE = 1 << 20 };
+	void *stack = mmap(NULL, SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attributes;
+	pthread_t id;
+	void *result;
+
+	expect(stack != MAP_FAILED);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, stack, SIZE);
+	expect(!pthread_create(&id, &attributes, on_executable, NULL));
+	pthread_join(id, &result);
+	printf("%d\n", (int)(intptr_t)result);
+}
+
 int main(void)
 {
 	pthread_t id[2];
@@ -147,5 +173,6 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		pthread_join(id[i], &sum[i]);
 	printf("%ld %ld\n", (long)sum[0], (long)sum[1]);
+	run_on_executable();
 	return 0;
 }
