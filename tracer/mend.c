@@ -62,8 +62,42 @@ static bool may_be_lost(const struct process *process,
 	return false;
 }
 
+/*
+ * Its own fault, while it blocks SIGSEGV, or for which no frame could be built:
+ * the kernel has set the default for it, and so it is to stay.
+ */
+static bool is_doomed(const struct thread *thread)
+{
+	siginfo_t info;
+
+	return thread->doomed ||
+	       (thread->mask_known && !thread->lifted &&
+		thread->mask & signal_bit(SIGSEGV) &&
+		trace_get_siginfo(thread->tid, &info) == 0 && info.si_code > 0);
+}
+
+/* A fault of ours that another thread had was handled since. */
+static bool was_mended(const struct thread *thread)
+{
+	struct status_signals now;
+
+	return status_signals(thread->tid, &now) == 0 &&
+	       now.caught & signal_bit(SIGSEGV);
+}
+
+static int set_default(struct session *session, struct injection *injection)
+{
+	const struct disposition none = { 0 };
+
+	(void)session;
+	return inject_disposition(injection, SIGSEGV, &none);
+}
+
+typedef int injected(struct session *session, struct injection *injection);
+
 /* An injection loses the signal of the stop. */
-static int mend_here(struct session *session, struct thread *thread)
+static int inject_here(struct session *session, struct thread *thread,
+		       injected *work)
 {
 	struct injection injection;
 	siginfo_t info;
@@ -73,7 +107,7 @@ static int mend_here(struct session *session, struct thread *thread)
 		r = inject_begin(&injection, thread);
 	if (r < 0)
 		return r;
-	r = mend(session, &injection);
+	r = work(session, &injection);
 	if (r == 0)
 		r = inject_signal(&injection, &info);
 	thread->owed = info.si_signo;
@@ -83,6 +117,8 @@ static int mend_here(struct session *session, struct thread *thread)
 
 int mend_prepare(struct session *session, struct thread *thread)
 {
+	bool doomed = is_doomed(thread);
+	injected *work = doomed ? set_default : mend;
 	struct disposition d;
 	struct thread *other;
 	int r;
@@ -91,13 +127,26 @@ int mend_prepare(struct session *session, struct thread *thread)
 		return 0;
 	r = process_hold(session->process, thread, HOLD_USER);
 	session->parked = true;
-	if (r < 0 || !is_lost(session, thread, &d))
-		return r < 0 ? r : 1;
+	if (r < 0)
+		return r;
+	if (!(doomed ? was_mended(thread) : is_lost(session, thread, &d)))
+		return 1;
+	thread->doomed = doomed; /* also when it is told again */
 	other = inject_thread(session->process);
 	if (!other || other->apart)
-		return mend_here(session, thread);
-	r = session_inject(session, other, mend);
+		return inject_here(session, thread, work);
+	r = session_inject(session, other, work);
 	return r < 0 ? r : 1;
+}
+
+static void doom(struct thread *thread)
+{
+	siginfo_t info;
+
+	if (thread->stop.kind == STOP_SIGNAL && thread->stop.value == SIGSEGV &&
+	    trace_get_siginfo(thread->tid, &info) == 0 &&
+	    info.si_code == SI_KERNEL)
+		thread->doomed = true;
 }
 
 int mend_deliver(struct session *session, struct thread *thread, int signal)
@@ -108,6 +157,8 @@ int mend_deliver(struct session *session, struct thread *thread, int signal)
 	    (thread->stop.kind == STOP_SIGNAL && thread->stop.value == SIGTRAP))
 		return r;
 	/* No frame could be built: it is about to die. */
+	if (signal == SIGSEGV)
+		doom(thread);
 	thread_set_state(thread, THREAD_PARKED);
 	session->parked = true;
 	return 1;

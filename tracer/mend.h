@@ -18,8 +18,9 @@ int mend(struct session *session, struct injection *injection) _must_check_;
 /*
  * @thread is about to be given a SIGSEGV for which there is a handler.  1: a
  * fault of another one may have taken it; the others are held by now, it is
- * there again, and the signal is to be given by mend_deliver().  0: it may be
- * given.  MEND_QUEUED: it was queued again behind what this took.
+ * there again (or gone again, if its own fault is to end the process), and the
+ * signal is to be given by mend_deliver().  0: it may be given.
+ * MEND_QUEUED: it was queued again behind what this took.
  */
 enum { MEND_QUEUED = 2 };
 int mend_prepare(struct session *session, struct thread *thread) _must_check_;

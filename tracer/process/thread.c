@@ -39,7 +39,7 @@ void thread_forget(struct thread *thread)
 	thread->comm[0] = '\0';
 	thread->last_call = -1;
 	thread->restarted = thread->grouped = thread->mask_known = false;
-	thread->lifted = thread->enters = false;
+	thread->lifted = thread->enters = thread->doomed = false;
 	thread->ended = thread->untold = false;
 	thread->waits = true;
 	frames_forget(thread);
