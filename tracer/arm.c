@@ -273,6 +273,8 @@ static int open_all(struct session *session, struct injection *injection)
 	int r = guard_open(&session->guard, injection, 0, UINT64_MAX);
 
 	if (r == 0)
+		r = growth_trim(session, injection);
+	if (r == 0)
 		r = mend(session, injection);
 	return r < 0 ? r : survive_remove(session, injection);
 }

@@ -236,13 +236,15 @@ static int break_off(struct session *session, struct thread *thread)
 }
 
 /* One on a closed page; also if that was only just added to a stack. */
-static int is_ours(struct session *session, const siginfo_t *info,
-		   uint64_t addr)
+static int is_ours(struct session *session, struct thread *thread,
+		   const siginfo_t *info, uint64_t addr)
 {
 	int r = 0;
 
 	if (info->si_code != SEGV_BY_RIGHTS)
 		return 0;
+	if (growth_exceeds(session, addr))
+		return growth_deny(thread);
 	if (!guard_was_closed(&session->guard, addr) &&
 	    growth_below(session, addr))
 		r = growth_look(session, NULL);
@@ -259,7 +261,7 @@ static int serve(struct session *session, struct thread *thread,
 
 	if (info->si_code == SI_KERNEL)
 		return break_off(session, thread);
-	r = is_ours(session, info, addr);
+	r = is_ours(session, thread, info, addr);
 	if (r <= 0)
 		return r < 0 ? r : FAULT_THEIRS;
 	r = process_remap(session->process);

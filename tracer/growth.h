@@ -19,6 +19,18 @@ void growth_note(struct session *session);
 /* Does it have to grow to reach @addr, or has it, and nobody took note? */
 bool growth_below(const struct session *session, uint64_t addr);
 
+/*
+ * The kernel measures the piece that grows, which rights of ours cut off from
+ * the rest, and lets it grow too far.  A fault that @thread, at the stop for
+ * it, has there becomes the one of an address that is not mapped.
+ */
+bool growth_exceeds(const struct session *session, uint64_t addr);
+int growth_deny(struct thread *thread) _must_check_;
+
+/* Nothing is guarded any longer: unmap what was added too far. */
+int growth_trim(struct session *session,
+		struct injection *injection) _must_check_;
+
 /* Take in what was added; what of it is open goes into @open, NULL: stays. */
 int growth_look(struct session *session, struct ranges *open) _must_check_;
 

@@ -160,6 +160,8 @@ int leave_prepare(struct session *session)
 	r = inject_begin(&injection, injector);
 	if (r == 0)
 		r = guard_open(&session->guard, &injection, 0, UINT64_MAX);
+	if (r == 0)
+		r = growth_trim(session, &injection);
 	if (r == 0 && session->left_armed)
 		r = mend(session, &injection);
 	if (r == 0)

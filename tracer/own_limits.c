@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <alloca.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -11,6 +12,8 @@ enum {
 	FILES_NEEDED = 32,
 	FILES_WANTED = 4096, /* each process of a run has some of its own */
 	RESERVE_MS = 300,    /* of CPU time: for leaving */
+	STACK_SIZE = 4 << 20,
+	STACK_LEAST = 64 << 10,
 };
 
 static const struct {
@@ -22,6 +25,7 @@ static const struct {
 	{ RLIMIT_CPU, RLIM_INFINITY },
 };
 static struct rlimit before[ARRAY_SIZE(raised)];
+static struct rlimit stack_before;
 static struct sigaction too_large;
 
 /* Returns what is allowed now. */
@@ -57,12 +61,43 @@ static void leave_in_time(rlim_t seconds)
 	setitimer(ITIMER_PROF, &timer, NULL);
 }
 
+static __attribute__((noinline)) void reach_down(size_t size)
+{
+	volatile char *bytes = alloca(size);
+
+	bytes[0] = 0;
+}
+
+/*
+ * Where we look below the program's stack the kernel makes it grow, up to our
+ * limit and not the program's.  With none left to us it does not.  So ours is
+ * as large as it will ever be first.
+ */
+static void keep_stacks(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &stack_before) < 0)
+		return;
+	limit = stack_before;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_STACK, &limit) < 0)
+		return;
+	if (limit.rlim_max > STACK_SIZE + STACK_LEAST)
+		reach_down(STACK_SIZE);
+	else if (limit.rlim_max > 2 * STACK_LEAST)
+		reach_down(limit.rlim_max - 2 * STACK_LEAST);
+	limit.rlim_cur = 0;
+	setrlimit(RLIMIT_STACK, &limit);
+}
+
 int limits_raise(struct error *err)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	rlim_t files = 0;
 
 	sigaction(SIGXFSZ, &ignore, &too_large);
+	keep_stacks();
 	for (size_t i = 0; i < ARRAY_SIZE(raised); i++) {
 		rlim_t now = raise_one(raised[i].resource, raised[i].wanted,
 				       &before[i]);
@@ -83,5 +118,6 @@ void limits_restore(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(raised); i++)
 		setrlimit(raised[i].resource, &before[i]);
+	setrlimit(RLIMIT_STACK, &stack_before);
 	sigaction(SIGXFSZ, &too_large, NULL);
 }

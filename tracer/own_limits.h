@@ -5,7 +5,8 @@
  * own_limits - what we may use of files, memory and time (setrlimit(2))
  *
  * Under clsrun the limits are meant for the program, which would die with us
- * when we come to ours.  It needs them as they were.
+ * when we come to ours.  It needs them as they were.  Of a stack we may use
+ * what we have, and the program's does not grow by what we look at.
  */
 
 #include "base/error.h"

@@ -25,6 +25,8 @@ struct moving {
 	uint64_t top;	/* stack pointer, in the room */
 	uint64_t apart; /* what the true one is above that */
 	uint64_t flags; /* the true ones */
+	uint64_t mask;	/* before the handler's */
+	siginfo_t info;
 	uint8_t bytes[SIGFRAME];
 };
 
@@ -101,10 +103,7 @@ static void move_pointer(const struct moving *f, void *at)
 	memcpy(at, &pointer, sizeof(pointer));
 }
 
-/*
- * What cannot be written is no stack any longer: the handler finds out by its
- * first use of it.
- */
+/* -EFAULT: there is no stack for it. */
 static int move(struct moving *f, struct user_regs_struct *regs)
 {
 	int mem = f->session->process->mem;
@@ -118,13 +117,42 @@ static int move(struct moving *f, struct user_regs_struct *regs)
 	regs->rsp += f->apart;
 	regs->rsi += f->apart; /* siginfo */
 	regs->rdx += f->apart; /* ucontext */
-	r = growth_reach(f->session, f->thread, regs->rsp);
-	if (r == 0)
-		r = trace_set_regs(f->thread->tid, regs);
+	r = growth_exceeds(f->session, regs->rsp)
+		    ? -EFAULT
+		    : growth_reach(f->session, f->thread, regs->rsp);
 	if (r == 0)
 		r = mem_write(mem, regs->rsp, f->bytes, size);
 	shadow_forget(f->session, regs->rsp, regs->rsp + size);
-	return r == -EFAULT || r == -EIO ? 0 : r;
+	return r == 0 ? trace_set_regs(f->thread->tid, regs) : r;
+}
+
+/*
+ * As if it had not been delivered: the signal is queued again, and the kernel
+ * is to find out that there is no stack, and what to do then.
+ */
+static int take_back(struct moving *f, int signal,
+		     const struct user_regs_struct *regs)
+{
+	struct thread *thread = f->thread;
+	const struct disposition *d =
+		&thread->process->dispositions.signal[signal];
+	struct injection injection;
+	int r = trace_set_regs(thread->tid, regs);
+
+	if (r == 0)
+		r = trace_set_mask(thread->tid, f->mask);
+	if (r == 0)
+		r = inject_begin(&injection, thread);
+	if (r < 0)
+		return r;
+	if (d->flags & SA_RESETHAND)
+		r = inject_disposition(&injection, signal, d);
+	if (r == 0)
+		r = inject_signal(&injection, &f->info);
+	thread->owed = signal;
+	thread->stackless = true;
+	r = first_error(r, inject_end(&injection));
+	return r < 0 ? r : SIGFRAME_TAKEN_BACK;
 }
 
 static int deliver(struct moving *f, int signal,
@@ -136,6 +164,10 @@ static int deliver(struct moving *f, int signal,
 
 	now.rsp = f->top;
 	if (r == 0)
+		r = trace_get_mask(thread->tid, &f->mask);
+	if (r == 0)
+		r = trace_get_siginfo(thread->tid, &f->info);
+	if (r == 0)
 		r = trace_set_regs(thread->tid, &now);
 	if (r == 0)
 		r = mend_deliver(f->session, thread, signal);
@@ -146,7 +178,10 @@ static int deliver(struct moving *f, int signal,
 		r = mend_flags(f, now.rsp);
 	if (r < 0)
 		return r;
-	return in_room(f, now.rsp) ? move(f, &now) : mend_elsewhere(f, now.rsp);
+	if (!in_room(f, now.rsp))
+		return mend_elsewhere(f, now.rsp);
+	r = move(f, &now);
+	return r == -EFAULT ? take_back(f, signal, regs) : r;
 }
 
 /* The stack may end above the frame. */

@@ -23,8 +23,10 @@ bool sigframe_wanted(const struct session *session,
 /*
  * @thread, with @regs, begins the handler of @signal.  0: it stands before its
  * first instruction; 1: parked, it is about to die; -ENOSPC: nothing done,
- * there is no memory for it.
+ * there is no memory for it.  SIGFRAME_TAKEN_BACK: there is no stack for it;
+ * the signal is queued again, to be left to the kernel (thread->stackless).
  */
+enum { SIGFRAME_TAKEN_BACK = 2 };
 int sigframe_deliver(struct session *session, struct thread *thread, int signal,
 		     const struct user_regs_struct *regs) _must_check_;
 

@@ -209,6 +209,7 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	struct dispositions *all = &session->process->dispositions;
 	const struct verdict verdict = { VERDICT_RUN, signal };
 	struct user_regs_struct regs;
+	uint64_t mask;
 	int r;
 
 	if ((!all->known && !session->unwatching) || session_is_over(session))
@@ -235,20 +236,27 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	r = lift_end(thread);
 	if (r < 0)
 		return failed(session, r);
-	thread->mask = disposition_mask(
-		all, signal,
-		process_status(thread->tid, "SigBlk", 16, thread->mask));
-	if (all->signal[signal].flags & SA_RESETHAND)
-		all->signal[signal].handler = (uint64_t)(uintptr_t)SIG_DFL;
 	if (trace_get_regs(thread->tid, &regs) < 0)
 		return verdict;
-	if (sigframe_wanted(session, &regs)) {
-		r = sigframe_deliver(session, thread, signal, &regs);
-		if (r == 1)
-			return (struct verdict){ VERDICT_AGAIN, 0 };
-		if (r != -ENOSPC)
-			return r < 0 ? failed(session, r) : run;
+	if (thread->stackless) {
+		thread->stackless = false;
+		disposition_given(all, signal);
+		return verdict;
 	}
+	mask = disposition_mask(
+		all, signal,
+		process_status(thread->tid, "SigBlk", 16, thread->mask));
+	r = sigframe_wanted(session, &regs)
+		    ? sigframe_deliver(session, thread, signal, &regs)
+		    : -ENOSPC;
+	if (r == SIGFRAME_TAKEN_BACK)
+		return run;
+	thread->mask = mask;
+	disposition_given(all, signal);
+	if (r == 1)
+		return (struct verdict){ VERDICT_AGAIN, 0 };
+	if (r != -ENOSPC)
+		return r < 0 ? failed(session, r) : run;
 	if (guard_closed(&session->guard, regs.rsp - SIGFRAME, regs.rsp))
 		return deliver_on_closed(session, thread, signal,
 					 regs.rsp - SIGFRAME, regs.rsp);

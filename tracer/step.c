@@ -226,6 +226,8 @@ static int step_once(struct stepping *s)
 	addr = (uint64_t)(uintptr_t)info.si_addr;
 	if (stop.value == SIGSEGV && growth_below(s->session, addr)) {
 		r = growth_look(s->session, NULL);
+		if (r == 0 && growth_exceeds(s->session, addr))
+			r = growth_deny(thread);
 		if (r < 0)
 			return r;
 	}
@@ -344,7 +346,8 @@ int session_step(struct session *session, struct thread *thread,
 	}
 	if (r == 0)
 		r = growth_opened(session, &s->opened,
-				  s->raised || session->policy == POLICY_EVERY ||
+				  s->raised ||
+					  session->policy == POLICY_EVERY ||
 					  async_minds(session, s->fault_addr));
 	if (r == 0 && s->opened.count)
 		r = close_pages(s);

@@ -45,6 +45,12 @@ class Stack(Case):
     def test_growth_first(self):
         self.assertGreater(len(self.grown(self.work("--first"))), PAGES // 4)
 
+    def test_overflow_first(self):
+        argv = [target("overflow")]
+        bare = run(argv)
+        result, _ = self.traced(argv, "-w", "map:stack", "--first")
+        self.assertEqual((bare.status, bare.out), (result.status, result.out))
+
     def test_threads(self):
         log = self.work("--every")
         others = {a["tid"] for a in log.accesses

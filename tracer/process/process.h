@@ -69,6 +69,7 @@ struct thread {
 	bool told;	  /* to stop, by process_hold() */
 	bool raises;	  /* pages of session->reclose are open for its step */
 	int owed;	  /* signal that was queued again: deliver it */
+	bool stackless;	  /* no frame fits for what is owed */
 	bool doomed;	  /* the SIGSEGV that it is given ends the process */
 	bool mask_known;
 	uint64_t mask;	      /* signals the program believes it blocks */

@@ -105,6 +105,11 @@ int trace_get_siginfo(pid_t tid, siginfo_t *info)
 	return call(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)info);
 }
 
+int trace_set_siginfo(pid_t tid, const siginfo_t *info)
+{
+	return call(PTRACE_SETSIGINFO, tid, 0, (uintptr_t)info);
+}
+
 int trace_event_message(pid_t tid, unsigned long *message)
 {
 	return call(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)message);

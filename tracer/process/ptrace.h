@@ -53,6 +53,7 @@ int trace_set_xstate(pid_t tid, const void *xstate, size_t size) _must_check_;
 int trace_set_fpregs(pid_t tid, const void *xstate) _must_check_;
 
 int trace_get_siginfo(pid_t tid, siginfo_t *info) _must_check_;
+int trace_set_siginfo(pid_t tid, const siginfo_t *info) _must_check_;
 int trace_event_message(pid_t tid, unsigned long *message) _must_check_;
 
 /* The kernel's 64 signals as bits; signal n is bit n-1. */

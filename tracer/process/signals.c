@@ -36,6 +36,14 @@ uint64_t disposition_mask(const struct dispositions *dispositions, int signal,
 	return mask;
 }
 
+void disposition_given(struct dispositions *dispositions, int signal)
+{
+	struct disposition *d = &dispositions->signal[signal];
+
+	if (d->flags & SA_RESETHAND)
+		d->handler = (uint64_t)(uintptr_t)SIG_DFL;
+}
+
 static bool sets_disposition(int number)
 {
 	return number == SYS_rt_sigaction;

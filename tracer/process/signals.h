@@ -44,3 +44,6 @@ bool disposition_handles(const struct dispositions *dispositions, int signal);
 /* The mask of a thread that blocked @mask, inside the handler of @signal. */
 uint64_t disposition_mask(const struct dispositions *dispositions, int signal,
 			  uint64_t mask);
+
+/* @signal is given to its handler, which SA_RESETHAND takes away. */
+void disposition_given(struct dispositions *dispositions, int signal);

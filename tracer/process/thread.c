@@ -41,6 +41,7 @@ void thread_forget(struct thread *thread)
 	thread->restarted = thread->grouped = thread->mask_known = false;
 	thread->lifted = thread->enters = thread->doomed = false;
 	thread->ended = thread->untold = false;
+	thread->stackless = false;
 	thread->waits = true;
 	frames_forget(thread);
 	thread->inner = 0;
