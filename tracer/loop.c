@@ -6,8 +6,8 @@
 
 #include "tracer/family.h"
 #include "tracer/list.h"
-#include "tracer/own_limits.h"
 #include "tracer/orphans.h"
+#include "tracer/own_limits.h"
 #include "tracer/partial.h"
 #include "tracer/process/permission.h"
 #include "tracer/slice.h"
@@ -35,14 +35,6 @@ const char *family_why(const struct session *session)
 		    options->duration)
 		return "duration";
 	return NULL;
-}
-
-/* Before its log has begun, a program of ours that cannot be watched as the
- * user wants is ended; it has not run yet. */
-static void abandon(struct session *session)
-{
-	if (session->run && !session->log->began && session->failure)
-		kill(session->process->pid, SIGKILL);
 }
 
 static void settle_end(struct session *session)
@@ -116,7 +108,6 @@ static void leave_where_due(struct family *family)
 
 		if (!why)
 			continue;
-		abandon(session);
 		session_finish(session, why);
 	}
 }

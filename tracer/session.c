@@ -21,6 +21,10 @@ void session_fail(struct session *session, int number, const char *where)
 		return;
 	session->failure = number;
 	session->failed_at = where;
+	/* Before its log has begun, a program of ours that cannot be watched as
+	 * the user wants has not run yet, and never does. */
+	if (session->run && !session->log->began && session->process)
+		kill(session->process->pid, SIGKILL);
 }
 
 enum { DEFAULT_HZ = 5 };
