@@ -233,6 +233,7 @@ static int collect(struct session *session, struct ranges *ret, uint64_t *total)
 			*total += at - low;
 			if (*total > SHADOW_MOST) {
 				ranges_clear(ret);
+				*total = 0;
 				return r;
 			}
 		}
