@@ -306,7 +306,7 @@ class Samples(Case):
         path = self.new_log()
         with running([target("sampled")]) as process:
             self.assertEqual(b"ready\n", process.stdout.readline())
-            limit = (20, 20)
+            limit = (32, 32)
             with running(
                     [CLSATTACH, "-F", "50", "--duration", "1s", "-o", path,
                      "-p", str(process.pid)],
