@@ -12,11 +12,6 @@
 #include "tracer/session.h"
 #include "tracer/uring.h"
 
-struct giver {
-	struct session *session;
-	struct thread *thread;
-};
-
 int async_give(struct session *session, struct thread *thread, uint64_t start,
 	       uint64_t end, bool lasts)
 {
@@ -36,7 +31,7 @@ int async_give(struct session *session, struct thread *thread, uint64_t start,
 
 static int give(void *context, uint64_t start, uint64_t end, bool lasts)
 {
-	const struct giver *giver = context;
+	const struct async_giver *giver = context;
 
 	return async_give(giver->session, giver->thread, start, end, lasts);
 }
@@ -125,7 +120,7 @@ static int learn(void *context, int fd)
 
 int async_refuse(struct session *session)
 {
-	struct giver giver = { .session = session };
+	struct async_giver giver = { .session = session };
 	const struct uring_visitor visitor = { session->process, give, &giver };
 	const struct ranges *kept = &session->async.kept;
 	int r = 0;
@@ -163,7 +158,7 @@ static bool waits_in_guarded(struct session *session, const struct call *call)
 int async_submit(struct session *session, struct thread *thread,
 		 const struct call *call)
 {
-	struct giver giver = { session, thread };
+	struct async_giver giver = { session, thread };
 	const struct uring_visitor visitor = { session->process, give, &giver };
 	int r = process_remap(session->process);
 
@@ -192,7 +187,7 @@ bool async_minds(const struct session *session, uint64_t addr)
 
 int async_stored(struct session *session, struct thread *thread, uint64_t addr)
 {
-	struct giver giver = { session, thread };
+	struct async_giver giver = { session, thread };
 	const struct uring_visitor visitor = { session->process, give, &giver };
 	const struct range *ring = ranges_find(&session->watch.minded, addr);
 

@@ -33,6 +33,12 @@ struct async {
 	bool polls; /* a thread of the kernel reads entries */
 };
 
+/* For whom memory is refused: the context of those who find it. */
+struct async_giver {
+	struct session *session;
+	struct thread *thread; /* as of async_give() */
+};
+
 /* Refuse, and mind, in session->watch what it has. The map is up to date. */
 int async_refuse(struct session *session) _must_check_;
 

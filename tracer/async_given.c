@@ -21,14 +21,9 @@ enum {
 	ENTRIES_MAX = 1 << 16,
 };
 
-struct giver {
-	struct session *session;
-	struct thread *thread;
-};
-
 static int pinned(void *context, uint64_t start, uint64_t end, bool lasts)
 {
-	const struct giver *giver = context;
+	const struct async_giver *giver = context;
 
 	return async_give(giver->session, giver->thread, start, end, true);
 }
@@ -186,7 +181,7 @@ static void take_back(struct session *session, const struct call *call)
 static int pin(struct session *session, struct thread *thread,
 	       const struct call *call)
 {
-	struct giver giver = { session, thread };
+	struct async_giver giver = { session, thread };
 	const struct uring_visitor visitor = { session->process, pinned,
 					       &giver };
 	struct {
