@@ -263,12 +263,12 @@ static struct verdict deliver(struct session *session, struct thread *thread,
 	return verdict;
 }
 
-/* It finds its handler, whatever other threads do meanwhile. */
-static struct verdict deliver_segv(struct session *session,
-				   struct thread *thread)
+/* A SIGSEGV finds its handler, whatever other threads do meanwhile. */
+static struct verdict give(struct session *session, struct thread *thread,
+			   int signal)
 {
 	bool needed =
-		session->phase == PHASE_ARMED &&
+		signal == SIGSEGV && session->phase == PHASE_ARMED &&
 		disposition_handles(&session->process->dispositions, SIGSEGV);
 	int r = needed ? mend_prepare(session, thread) : 0;
 	struct verdict verdict;
@@ -277,7 +277,7 @@ static struct verdict deliver_segv(struct session *session,
 		return failed(session, r);
 	if (r == MEND_QUEUED)
 		return run;
-	verdict = deliver(session, thread, SIGSEGV);
+	verdict = deliver(session, thread, signal);
 	if (r == 0 || verdict.kind != VERDICT_RUN || !verdict.signal)
 		return verdict;
 	r = mend_deliver(session, thread, SIGSEGV);
@@ -371,8 +371,7 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 		return run;
 	if (thread->owed == signal) {
 		thread->owed = 0;
-		return signal == SIGSEGV ? deliver_segv(session, thread)
-					 : deliver(session, thread, signal);
+		return give(session, thread, signal);
 	}
 	if (entry_reached(session, &info))
 		return arrive(session, thread);
@@ -391,9 +390,6 @@ struct verdict session_signal(struct session *session, struct thread *thread)
 		return run;
 	if (thread->stop.value == SIGSEGV)
 		note_own_fault(session, thread, &info);
-	return raise_finish(
-		session, thread,
-		thread->stop.value == SIGSEGV
-			? deliver_segv(session, thread)
-			: deliver(session, thread, thread->stop.value));
+	return raise_finish(session, thread,
+			    give(session, thread, thread->stop.value));
 }
