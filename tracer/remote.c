@@ -186,7 +186,10 @@ int remote_exit(struct session *session, struct thread *thread, int64_t *result)
 	if (!is_remote(thread->last_call) ||
 	    (*result < 0 && *result != -EFAULT))
 		return 0;
-	other = session_of(session, (pid_t)thread->last_args[0]);
+	/* In a pid namespace of its own it names others than we do. */
+	other = thread_inner(thread) == thread->tid
+			? session_of(session, (pid_t)thread->last_args[0])
+			: NULL;
 	if (!other)
 		return 0;
 	t = calloc(1, sizeof(*t));

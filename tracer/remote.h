@@ -7,7 +7,8 @@
  * They obey the rights of the pages, and end at the first that we closed.
  * What is left is copied for the caller, as far as the other process has the
  * rights for it, and told as an access to that one's memory.  Not of a caller
- * that we do not trace, or whose calls are not looked at just then.
+ * that we do not trace, or whose calls are not looked at just then, or that has
+ * a pid namespace of its own.
  */
 
 #include "tracer/session.h"
