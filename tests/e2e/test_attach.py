@@ -116,6 +116,14 @@ class Hammer(Attaching):
     def hammering(self):
         return running([target("hammer")])
 
+    def stop(self, process):
+        """By job control, while its threads wait in a call."""
+        self.assertEqual(b"ready\n", process.stdout.readline())
+        servers.wait_for("epoll_wait", 10, lambda: in_epoll_wait(process.pid))
+        os.kill(process.pid, signal.SIGSTOP)
+        servers.wait_for("stop", 10, lambda: set(
+            harness.thread_states(process.pid).values()) == {"T"})
+
     def finish(self, process, interrupted=0):
         out, err = process.communicate(b"", harness.TIMEOUT)
         self.assertEqual((0, "right, interrupted %d\n" % interrupted),
@@ -175,12 +183,7 @@ class Hammer(Attaching):
 
     def test_listed_while_stopped(self):
         with self.hammering() as process:
-            self.assertEqual(b"ready\n", process.stdout.readline())
-            servers.wait_for("epoll_wait", 10,
-                             lambda: in_epoll_wait(process.pid))
-            os.kill(process.pid, signal.SIGSTOP)
-            servers.wait_for("stop", 10, lambda: set(
-                harness.thread_states(process.pid).values()) == {"T"})
+            self.stop(process)
             self.list(process.pid)
             time.sleep(0.1)
             self.assertEqual({"T"}, set(
@@ -250,12 +253,7 @@ class Hammer(Attaching):
 
     def test_stopped_program_stays_stopped(self):
         with self.hammering() as process:
-            self.assertEqual(b"ready\n", process.stdout.readline())
-            servers.wait_for("epoll_wait", 10,
-                             lambda: in_epoll_wait(process.pid))
-            os.kill(process.pid, signal.SIGSTOP)
-            servers.wait_for("stop", 10, lambda: set(
-                harness.thread_states(process.pid).values()) == {"T"})
+            self.stop(process)
             self.attach(process.pid, "-w", "arena", "--duration", "200ms")
             time.sleep(0.2)
             self.assertEqual({"T"}, set(
