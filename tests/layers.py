@@ -54,7 +54,7 @@ LIBRARIES = [
      {"tracer/process/elf.c"}),
     # One Dwarf of a file, begun by lines.c: lines of it, types and variables.
     ("libdw", r"dwarf\.h|elfutils/libdw\.h",
-     {"tracer/process/lines.c", "tracer/process/types_private.h"}),
+     {"tracer/process/scopes.h", "tracer/process/types_private.h"}),
     ("liblzma", r"lzma\.h|lzma/", {"tracer/process/minidebug.c"}),
     ("libiberty", r"(.*/)?demangle\.h|libiberty",
      {"tracer/process/demangle.c"}),

@@ -3,6 +3,7 @@
 
 #include "tracer/event/record.h"
 #include "tracer/family.h"
+#include "tracer/stack_place.h"
 #include "tracer/tally.h"
 
 static bool wanted(const struct session *session, uint8_t op)
@@ -136,6 +137,7 @@ bool report_access(struct session *session, struct thread *thread,
 	const struct access *access = &report->effect->access;
 	int spec = watch_hit(&session->watch, access->addr, access->size);
 	struct component component;
+	struct stack_asker asker = { session, report->regs };
 	uint64_t registers[16];
 	struct query query;
 
@@ -161,6 +163,10 @@ bool report_access(struct session *session, struct thread *thread,
 	if (session_refresh(session) < 0)
 		return false; /* the process is gone */
 	make_query(report, &query, registers);
+	if (report->regs) {
+		query.place = stack_place;
+		query.context = &asker;
+	}
 	resolver_resolve(session->resolver, &query, &component);
 	if (!watch_wants_class(&session->watch, spec, component.name)) {
 		session->counts.neighbours++;

@@ -4,9 +4,6 @@
 
 #include "tracer/ahead.h"
 
-/* Of the copy of a stack. */
-enum { COPY_BELOW = 1024 };
-
 static void forget_names(struct session *session)
 {
 	frame_names_forget(session);
@@ -185,29 +182,6 @@ void stack_told(struct session *session, uint64_t ip)
 			(uintmax_t)ip);
 }
 
-void stack_still(struct session *session, bool still)
-{
-	session->stacks.copy.still = still;
-	session->stacks.copy.size = 0;
-	session->stacks.last.text = NULL;
-}
-
-void stack_stored(struct session *session, uint64_t addr, const void *bytes,
-		  size_t size)
-{
-	struct stack_copy *copy = &session->stacks.copy;
-	uint64_t start = max_u64(addr, copy->start);
-	uint64_t end = min_u64(addr + size, copy->start + copy->size);
-
-	if (stack_managed_stored(session, addr, size))
-		session->stacks.last.text = NULL;
-	if (start >= end)
-		return;
-	memcpy(copy->bytes + (start - copy->start),
-	       (const char *)bytes + (start - addr), end - start);
-	session->stacks.last.text = NULL;
-}
-
 bool stack_is_last(const struct session *session,
 		   const struct user_regs_struct *regs)
 {
@@ -217,49 +191,45 @@ bool stack_is_last(const struct session *session,
 	       unwinder_holds(stacks->unwinder, stacks->last.slots, regs);
 }
 
-/* And what lies below, where the next functions that are called begin. */
-static int make_copy(struct session *session, uint64_t addr, size_t size)
+/* What was walked since @before is none of the stacks that are told. */
+static void take_back(struct stacks *stacks,
+		      const struct unwinder_stats *before)
 {
-	struct memory memory = session_memory(session);
-	struct stack_copy *copy = &session->stacks.copy;
-	size_t want = size + COPY_BELOW;
-	int r;
+	struct unwinder_stats now;
 
-	copy->size = 0;
-	if (want > copy->allocated) {
-		char *bytes = realloc(copy->bytes, want);
-
-		if (!bytes)
-			return -ENOMEM;
-		copy->bytes = bytes;
-		copy->allocated = want;
-	}
-	r = memory_read(&memory, addr - COPY_BELOW, copy->bytes, want);
-	if (r < 0)
-		return r;
-	copy->start = addr - COPY_BELOW;
-	copy->size = want;
-	return 0;
+	unwinder_stats(stacks->unwinder, &now);
+	stacks->others.stacks -= now.stacks - before->stacks;
+	stacks->others.fresh -= now.fresh - before->fresh;
+	stacks->others.reused -= now.reused - before->reused;
+	stacks->others.declined -= now.declined - before->declined;
+	stacks->others.reads -= now.reads - before->reads;
 }
 
-/* While the stack only changes by what we are told, it is read once. */
-static int read_stack(void *context, uint64_t addr, void *buffer, size_t size)
+size_t stack_first_frames(struct session *session,
+			  const struct user_regs_struct *regs,
+			  struct frame *frames, size_t max)
 {
-	struct session *session = context;
-	struct memory memory = session_memory(session);
-	struct stack_copy *copy = &session->stacks.copy;
-	bool holds = copy->size >= size && addr >= copy->start &&
-		     addr - copy->start <= copy->size - size;
+	struct memory memory = { .context = session, .read = stack_copy_read };
+	struct stacks *stacks = &session->stacks;
+	const bool missed = stacks->copy.missed;
+	const uint64_t unread = stacks->unread;
+	struct unwinder_stats before;
+	size_t count = 0, fresh;
 
-	session->stacks.unread += holds;
-	if (!holds && copy->still && addr <= copy->sp && copy->sp - addr < size)
-		holds = make_copy(session, addr, size) == 0;
-	if (!holds) {
-		copy->missed = true;
-		return memory_read(&memory, addr, buffer, size);
-	}
-	memcpy(buffer, copy->bytes + (addr - copy->start), size);
-	return 0;
+	if (update_modules(session) < 0)
+		return 0;
+	if (max == 1 &&
+	    unwinder_innermost(stacks->unwinder, regs, &memory, frames))
+		return 1;
+	unwinder_stats(stacks->unwinder, &before);
+	stacks->copy.sp = regs->rsp;
+	if (unwinder_walk_warm(stacks->unwinder, NULL, regs, &memory, frames,
+			       max, &count, &fresh) < 0)
+		count = 0;
+	stacks->copy.missed = missed;
+	stacks->unread = unread;
+	take_back(stacks, &before);
+	return count;
 }
 
 static int walk(struct session *session, struct slots *slots,
@@ -326,7 +296,7 @@ size_t stack_frames(struct session *session, const struct thread *thread,
 		    const struct user_regs_struct *regs,
 		    struct frame frames[EVENT_FRAMES], const char **end)
 {
-	struct memory memory = { .context = session, .read = read_stack };
+	struct memory memory = { .context = session, .read = stack_copy_read };
 	struct memory all = session_memory(session);
 	size_t count;
 

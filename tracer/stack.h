@@ -49,3 +49,19 @@ struct stacks {
 };
 
 void stack_texts_forget(struct stacks *stacks);
+
+struct session;
+
+/*
+ * stack_copy.c: a struct memory's read, of the session that is @context; while
+ * the stack only changes by what we are told, it is read once.
+ */
+int stack_copy_read(void *context, uint64_t addr, void *buffer, size_t size);
+
+/*
+ * The innermost @max frames of a thread with these registers, for us and not
+ * to be told: no stack that is counted.  How many are known.
+ */
+size_t stack_first_frames(struct session *session,
+			  const struct user_regs_struct *regs,
+			  struct frame *frames, size_t max);

@@ -248,6 +248,25 @@ int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 	return r;
 }
 
+bool unwinder_innermost(struct unwinder *unwinder,
+			const struct user_regs_struct *regs,
+			const struct memory *memory, struct frame *ret)
+{
+	const struct state state = chain_state(regs);
+	const struct rule *rule = NULL;
+	uint64_t cfa;
+
+	image_begin(&unwinder->image, memory);
+	if (rules_find(unwinder->rules, state.ip, false, &rule) < 0 ||
+	    rule->kind != RULE_LINEAR || rule->is_loaded)
+		return false;
+	cfa = state.reg[rule->base] + (uint64_t)(int64_t)rule->cfa_offset;
+	if (cfa % 8 || cfa <= state.reg[STATE_SP])
+		return false;
+	*ret = (struct frame){ .ip = state.ip, .cfa = cfa };
+	return true;
+}
+
 bool unwinder_holds(const struct unwinder *unwinder, const struct slots *slots,
 		    const struct user_regs_struct *regs)
 {

@@ -87,6 +87,14 @@ int unwinder_walk_warm(struct unwinder *unwinder, struct slots *slots,
 		       size_t max, size_t *count, size_t *fresh) _must_check_;
 
 /*
+ * The innermost frame, where its rule needs no word of the stack, as in most
+ * code.  False: only a walk can tell.
+ */
+bool unwinder_innermost(struct unwinder *unwinder,
+			const struct user_regs_struct *regs,
+			const struct memory *memory, struct frame *ret);
+
+/*
  * Would the last walk with @slots, if of the stack nothing has changed since,
  * give the same with these registers?
  */

@@ -21,6 +21,7 @@ static const struct runtime *const runtimes[] = {
 	&runtime_cxx,	  /* vtable pointer */
 	&runtime_global,  /* from here on of every process */
 	&runtime_tls,	  /* of a thread */
+	&runtime_frame,	  /* of its stack */
 	&runtime_owned,	  /* block that a typed pointer leads to */
 	&runtime_heap,	  /* block of malloc */
 	&runtime_mapping, /* what the map says */

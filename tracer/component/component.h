@@ -30,6 +30,14 @@ enum confidence {
 	CONFIDENCE_EXACT,
 };
 
+/* A frame of a thread's stack. */
+struct stack_place {
+	uint64_t ip;	/* within the instruction where its function is */
+	uint64_t start; /* its lowest byte; 0: not known */
+	uint64_t cfa;	/* one past its highest */
+	bool guessed;	/* it may be another's, see unwinder.h */
+};
+
 enum { COMPONENT_NAME = 512, COMPONENT_MEMBER = 160 };
 
 struct query {
@@ -41,6 +49,13 @@ struct query {
 	uint64_t candidates[4]; /* likely object starts, best first */
 	unsigned ncandidates;
 	const uint64_t *registers; /* 16, weak hints; NULL if unknown */
+
+	/*
+	 * The frame that has @addr, of the thread that touches it.  False: it
+	 * is in none; NULL: nobody knows.
+	 */
+	bool (*place)(void *context, uint64_t addr, struct stack_place *ret);
+	void *context;
 };
 
 struct component {

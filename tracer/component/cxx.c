@@ -205,8 +205,8 @@ struct search {
 
 static const struct room *room(struct search *search)
 {
-	if (!search->have_room && !search->on_stack)
-		search->room = cxx_room(search->cxx, search->query->addr);
+	if (!search->have_room)
+		search->room = cxx_room(search->cxx, search->query);
 	search->have_room = true;
 	return &search->room;
 }
@@ -223,6 +223,10 @@ static bool by_register(struct search *search, struct hit *hit)
 			continue;
 		if ((search->on_stack || !is_block(cxx, query->addr, hit)) &&
 		    !covers(cxx, query, room(search), hit))
+			continue;
+		/* Where the stack ends lies whatever a function saved. */
+		if (query->candidates[i] == query->sp &&
+		    room(search)->kind == ROOM_NONE)
 			continue;
 		if (refine(cxx, query->addr, hit))
 			return true;

@@ -30,13 +30,14 @@ bool cxx_object_at(struct cxx *cxx, uint64_t addr, struct object *ret);
 /* Is there a whole object that starts at @addr itself? */
 bool cxx_starts_at(struct cxx *cxx, uint64_t addr, struct object *ret);
 
-/* What certainly is one thing: a block of the heap, or a global variable. */
+/* What certainly is one thing: a block of the heap, or a variable. */
 struct room {
 	enum { ROOM_NONE, ROOM_BLOCK, ROOM_FREE, ROOM_SYMBOL } kind;
 	uint64_t start, end;
 };
 
-struct room cxx_room(struct cxx *cxx, uint64_t addr);
+/* On a stack it is what debug information tells of. */
+struct room cxx_room(struct cxx *cxx, const struct query *query);
 
 /*
  * Without a walk of the heap: the bytes from @addr, where an object is known

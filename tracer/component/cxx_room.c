@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/component/cxx.h"
+#include "tracer/component/frame.h"
 
 /* Of a header that the program itself puts before an object. */
 enum { MIN_HEADER = 16, MAX_HEADER = 32 };
@@ -55,12 +56,31 @@ static uint64_t behind_header(struct cxx *cxx, const struct chunk *chunk)
 	return chunk->start;
 }
 
-struct room cxx_room(struct cxx *cxx, uint64_t addr)
+static struct room variable(struct cxx *cxx, const struct query *query)
 {
+	const struct view *view = cxx->view;
+	struct room room = { ROOM_NONE, 0, 0 };
+	struct stack_place place;
+	struct local local;
+
+	if (!frame_of(view, query, &place) ||
+	    !frame_local(view, query, &place, &local))
+		return room;
+	room.kind = ROOM_SYMBOL;
+	room.start = place.cfa + (uint64_t)local.offset;
+	room.end = room.start + local.type->size;
+	return room;
+}
+
+struct room cxx_room(struct cxx *cxx, const struct query *query)
+{
+	uint64_t addr = query->addr;
 	struct room room = { ROOM_NONE, 0, 0 };
 	struct symbol symbol;
 	struct chunk chunk;
 
+	if (view_on_stack(cxx->view, query))
+		return variable(cxx, query);
 	if (symbols_at(cxx->view->world->symbols, addr, &symbol) == 0 &&
 	    symbol.size && !symbol.function)
 		return (struct room){ ROOM_SYMBOL, symbol.addr,

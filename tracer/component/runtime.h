@@ -91,6 +91,7 @@ extern const struct runtime runtime_ruby;
 extern const struct runtime runtime_v8;
 extern const struct runtime runtime_global;
 extern const struct runtime runtime_tls;
+extern const struct runtime runtime_frame;
 extern const struct runtime runtime_owned;
 extern const struct runtime runtime_heap;
 extern const struct runtime runtime_mapping;

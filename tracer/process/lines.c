@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-
 #include "tracer/process/lines.h"
+#include "tracer/process/scopes.h"
 
 enum { SCOPES_MAX = 256 };
 
@@ -47,23 +45,6 @@ struct Dwarf *lines_dwarf(struct lines *lines)
 	return begin(lines);
 }
 
-/* By the index, or, as some compilers write none, by looking at each. */
-static bool find_unit(Dwarf *dwarf, uint64_t addr, Dwarf_Die *ret)
-{
-	Dwarf_CU *unit = NULL;
-	Dwarf_Aranges *index;
-	size_t count = 0;
-
-	if (dwarf_addrdie(dwarf, addr, ret))
-		return true;
-	if (dwarf_getaranges(dwarf, &index, &count) == 0 && count)
-		return false;
-	while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, ret, NULL) == 0)
-		if (dwarf_haspc(ret, addr) > 0)
-			return true;
-	return false;
-}
-
 static const char *name_of(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -97,22 +78,6 @@ static struct line call_of(Dwarf_Die *unit, Dwarf_Die *die)
 	return line;
 }
 
-/*
- * The scopes that really are around @addr: beyond an inlined function
- * dwarf_getscopes() goes on where that was defined.
- */
-static int scopes_of(Dwarf_Die *unit, uint64_t addr, Dwarf_Die **ret)
-{
-	Dwarf_Die *scopes = NULL, inner;
-
-	if (dwarf_getscopes(unit, addr, &scopes) <= 0)
-		return 0;
-	inner = scopes[0];
-	free(scopes);
-	*ret = NULL;
-	return dwarf_getscopes_die(&inner, ret);
-}
-
 size_t lines_at(struct lines *lines, uint64_t addr, struct line *ret,
 		size_t max)
 {
@@ -121,7 +86,7 @@ size_t lines_at(struct lines *lines, uint64_t addr, struct line *ret,
 	size_t n = 0;
 	int scope, number = 0;
 
-	if (!begin(lines) || !find_unit(lines->dwarf, addr, &unit))
+	if (!begin(lines) || !scopes_unit(lines->dwarf, addr, &unit))
 		return 0;
 	ret[0] = (struct line){ 0 };
 	line = dwarf_getsrc_die(&unit, addr);
@@ -129,7 +94,7 @@ size_t lines_at(struct lines *lines, uint64_t addr, struct line *ret,
 		ret[0].line = (unsigned)number;
 		ret[0].file = dwarf_linesrc(line, NULL, NULL);
 	}
-	scope = scopes_of(&unit, addr, &scopes);
+	scope = scopes_at(&unit, addr, &scopes);
 	for (int i = 0; i < scope && i < SCOPES_MAX && n + 1 < max; i++) {
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			break;

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "tracer/process/lines.h"
+#include "tracer/process/locals.h"
 #include "tracer/process/maps.h"
 #include "tracer/process/types.h"
 
@@ -99,6 +100,10 @@ size_t symbols_lines(struct symbols *symbols, uint64_t addr, struct line *ret,
 
 /* The type of the variable that @symbol names; NULL: nobody tells. */
 struct type *symbols_type(struct symbols *symbols, const struct symbol *symbol);
+
+/* The variable on a stack, as locals_at() tells it of the frame at @addr. */
+bool symbols_local(struct symbols *symbols, uint64_t addr, int64_t offset,
+		   struct local *ret);
 
 /*
  * The class @name (spelling.h) as the module that has @addr defines it, or

@@ -23,6 +23,15 @@ struct type *symbols_type(struct symbols *symbols, const struct symbol *symbol)
 	return variable.type;
 }
 
+bool symbols_local(struct symbols *symbols, uint64_t addr, int64_t offset,
+		   struct local *ret)
+{
+	const struct module *module = symbols_module(symbols, addr);
+	struct types *types = module ? image_types(module_image(module)) : NULL;
+
+	return types && locals_at(types, addr - module->bias, offset, ret);
+}
+
 struct type *symbols_class(struct symbols *symbols, uint64_t addr,
 			   const char *name)
 {

@@ -254,5 +254,6 @@ void types_free(struct types *types)
 	}
 	table_done(&types->known);
 	index_free(types->index);
+	locals_free(types->locals);
 	free(types);
 }

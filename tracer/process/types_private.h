@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * types_private - DWARF for types*.c, which beside lines.c know libdw
+ * types_private - DWARF for types*.c and locals.c, which beside lines.c and scopes.c know
+ * libdw
  */
 
 #include <dwarf.h>
@@ -25,6 +26,7 @@ struct types {
 	Dwarf *dwarf;
 	struct table known; /* a DIE's address -> struct entry */
 	struct index *index;
+	struct locals *locals; /* locals.c's; NULL: nobody asked */
 	unsigned nested; /* arrays that are being measured */
 };
 
@@ -54,3 +56,4 @@ bool die_child(Dwarf_Die *die, Dwarf_Die *ret);
 bool die_next(Dwarf_Die *die);
 
 void index_free(struct index *index);
+void locals_free(struct locals *locals);

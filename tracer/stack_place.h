@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * stack_place - whose of a thread's frames has an address
+ */
+
+#include "tracer/session.h"
+
+struct stack_asker {
+	struct session *session;
+	const struct user_regs_struct *regs;
+};
+
+/* For struct query: @context is a struct stack_asker. */
+bool stack_place(void *context, uint64_t addr, struct stack_place *ret);
