@@ -153,6 +153,8 @@ int mend_deliver(struct session *session, struct thread *thread, int signal)
 {
 	int r = inject_deliver(thread, signal, &thread->stop);
 
+	/* Whether it stands in a handler matters to who lifts its mask. */
+	thread->enters = true;
 	if (r < 0 ||
 	    (thread->stop.kind == STOP_SIGNAL && thread->stop.value == SIGTRAP))
 		return r;

@@ -314,6 +314,26 @@ class TracerKilled(KillingTracer):
         self.survive("protect", 1, 200000, "--survive")
 
 
+class InHandler(KillingTracer):
+    def test_leaves_it(self):
+        """What a thread blocks in its handler it does not block after it."""
+        path = self.new_log()
+        with running([target("survive"), "lingers", "1", "1000"]) as process:
+            self.begin(process)
+            with running([CLSATTACH, "-o", path, "-w", "arena", "--every",
+                          "--survive", "-p", str(process.pid)]) as tracer:
+                servers.wait_for("armed", 20, lambda: armed(path))
+                process.stdin.write(b"x")
+                process.stdin.flush()
+                self.assertEqual(b"handles\n", process.stdout.readline())
+                servers.wait_for("an access", 20, lambda: log_has(
+                    path, b'"type":"access"', 1))
+                self.kill(process, tracer)
+            out, err = process.communicate(b"x", harness.TIMEOUT)
+        self.assertEqual((0, "right\n"),
+                         (process.returncode, text(out)), text(err))
+
+
 class Followed(Attaching):
     def test_each_process(self):
         """clsrun -f is killed: all that it traced live on."""

@@ -10,6 +10,8 @@
  *
  * plain    nothing more
  * handler  faults on purpose, which its own handler skips
+ * lingers  likewise, but the handler of the first one waits for input, while
+ *          another thread blocks SIGSEGV, and has one pending
  * blocked  with all signals blocked
  * masked   likewise, but SIGSEGV alone may be unblocked in the end
  * protect  gives some memory the rights that it has, all the time
@@ -48,6 +50,30 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	expect(sig == SIGSEGV && info->si_addr == (void *)8);
 	faults[me]++;
 	user->uc_mcontext.gregs[REG_RIP] += 3;
+}
+
+static void on_fault_linger(int sig, siginfo_t *info, void *context)
+{
+	char c;
+
+	on_fault(sig, info, context);
+	if (faults[me] > 1)
+		return;
+	expect(write(STDOUT_FILENO, "handles\n", 8) == 8);
+	expect(read(STDIN_FILENO, &c, 1) == 1);
+}
+
+static void *keep_one_pending(void *argument)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_kill(pthread_self(), SIGSEGV);
+	for (;;)
+		pause();
+	return argument;
 }
 
 static void on_term(int sig)
@@ -145,7 +171,7 @@ static void *work(void *argument)
 	blocks = !strcmp(mode, "blocked") || !strcmp(mode, "masked");
 	if (blocks)
 		pthread_sigmask(SIG_BLOCK, &all, NULL);
-	if (!strcmp(mode, "handler"))
+	if (!strcmp(mode, "handler") || !strcmp(mode, "lingers"))
 		work_handler();
 	else if (!strcmp(mode, "protect"))
 		work_protect();
@@ -187,7 +213,12 @@ int main(int argc, char **argv)
 	count = atoi(argv[2]);
 	rounds = strtoull(argv[3], NULL, 10);
 	expect(count >= 1 && count <= THREADS_MAX);
-	if (!strcmp(mode, "handler"))
+	if (!strcmp(mode, "lingers")) {
+		action.sa_sigaction = on_fault_linger;
+		expect(!pthread_create(&threads[0], NULL, keep_one_pending,
+				       NULL));
+	}
+	if (!strcmp(mode, "handler") || !strcmp(mode, "lingers"))
 		sigaction(SIGSEGV, &action, NULL);
 
 	signal(SIGTERM, on_term);
