@@ -61,6 +61,16 @@ class Stack(Case):
                       log.of("header")[0]["pid"]}
         self.assertEqual(2, len(others))
 
+    def test_stacks_of_all_kinds(self):
+        for case in ("alloca", "altstack", "coroutine", "longjmp", "stale",
+                     "noreturn", "threads", "storm"):
+            argv = [target("stacks"), case, "20"]
+            bare = run(argv)
+            result, log = self.traced(argv, "-w", "map:stack", "--every")
+            self.assertEqual((bare.status, bare.out, bare.err),
+                             (result.status, result.out, result.err), case)
+            self.assertLess(1000, len(log.accesses), case)
+
     def test_arguments_are_shown(self):
         argv = ["/bin/cat", "/proc/self/cmdline"]
         result, log = self.traced(argv, "-w", "map:stack", "--every")
