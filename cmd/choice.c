@@ -305,6 +305,14 @@ static int set_list(struct cli *cli, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_births(struct cli *cli, const char *argument, struct error *err)
+{
+	cli->options.births_exact = !strcmp(argument, "exact");
+	if (cli->options.births_exact || !strcmp(argument, "scan"))
+		return 0;
+	return error_set(err, -EINVAL, "--births=%s: scan or exact", argument);
+}
+
 static int set_quiet(struct cli *cli, const char *argument, struct error *err)
 {
 	cli->options.verbose--;
@@ -359,6 +367,8 @@ const struct choice choices[] = {
 	{ "verify-stacks", 0, no_argument, BOTH, "", NULL, set_verify_stacks },
 	{ "list", 0, no_argument, CLI_ATTACH, "",
 	  "print all objects there are, by class, and let it go", set_list },
+	{ "births", 0, required_argument, BOTH, "=HOW",
+	  "find new objects of a class by scan or exact", set_births },
 	{ "runtime", 0, required_argument, BOTH, " NAME",
 	  "tell classes of this runtime only (repeatable) or none",
 	  set_runtime },

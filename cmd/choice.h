@@ -23,7 +23,7 @@ struct choice {
 	int (*set)(struct cli *cli, const char *argument, struct error *err);
 };
 
-enum { NCHOICES = 24 };
+enum { NCHOICES = 25 };
 
 /* In the order of --help. */
 extern const struct choice choices[NCHOICES];

@@ -188,11 +188,33 @@ static int check_list(const struct cli *cli, struct error *err)
 					 cli->watches[i]);
 	if (o->on != ACCESS_RW || o->policy != POLICY_DEFAULT || o->stacks ||
 	    o->no_run_ahead || o->no_syscalls || o->max_events ||
-	    o->duration > 0 || o->survive || o->exit_kill || o->follow)
+	    o->duration > 0 || o->survive || o->exit_kill || o->follow ||
+	    o->births_exact)
 		return error_set(err, -EINVAL,
 				 "--list looks once, at what is there: it "
 				 "takes no option but -p, -w class:GLOB, "
 				 "--runtime, -o, -q and -v");
+	return 0;
+}
+
+/* It guards all memory, and between slices nothing. */
+static int check_births(const struct cli *cli, struct error *err)
+{
+	const struct options *o = &cli->options;
+	bool has_class = false;
+
+	if (!o->births_exact)
+		return 0;
+	for (size_t i = 0; i < o->nwatches; i++)
+		has_class |= !strncmp(cli->watches[i], "class:", 6);
+	if (!has_class)
+		return error_set(err, -EINVAL,
+				 "--births=exact finds new objects of a class: "
+				 "say which with -w class:GLOB");
+	if (o->policy == POLICY_FIRST || o->policy == POLICY_SAMPLE)
+		return error_set(err, -EINVAL,
+				 "--births=exact sees every access, not some: "
+				 "leave --first and --sample out");
 	return 0;
 }
 
@@ -241,6 +263,8 @@ int cli_parse(struct cli *cli, enum cli_command command, int argc, char **argv,
 		return r;
 	cli->options.watches = cli->watches;
 	r = check_list(cli, err);
+	if (r == 0)
+		r = check_births(cli, err);
 	if (r < 0)
 		return r;
 	r = name_logs(cli, err);

@@ -156,7 +156,7 @@ static bool wants_more(const struct session *session)
 {
 	const struct watch *watch = &session->watch;
 
-	if (watch->nspecs == 0)
+	if (watch->nspecs == 0 || watch->births)
 		return true;
 	for (size_t i = 0; i < watch->nspecs; i++)
 		if (watch->spec[i].kind == SPEC_MAP || !watch->found[i])

@@ -40,6 +40,7 @@ struct options {
 	double hz;	   /* of POLICY_SAMPLE; 0: the default */
 	bool no_run_ahead; /* one access a stop */
 	bool no_syscalls;  /* what they touch is counted, no event */
+	bool births_exact; /* of objects: seen as they are made, not later */
 	bool list;	   /* no access: all objects there are, once */
 
 	bool stacks; /* -k */

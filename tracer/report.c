@@ -92,6 +92,7 @@ void report_header(struct session *session)
 		.follow = follow_name(options->follow),
 		.runtimes = runtimes,
 		.list = options->list,
+		.births = options->births_exact ? "exact" : NULL,
 	};
 
 	report_chosen(options, runtimes);
@@ -261,7 +262,8 @@ static bool never_came(const struct session *session, size_t spec)
 	const struct family *family = session->family;
 
 	return (session->armed_once || family->nprocesses) &&
-	       !session->watch.found[spec] && !family->matched[spec];
+	       !session->watch.found[spec] && !session->watch.met[spec] &&
+	       !family->matched[spec];
 }
 
 static void warn_pending(struct session *session)
@@ -301,7 +303,8 @@ void report_process(struct session *session)
 	struct family *family = session->family;
 
 	for (size_t i = 0; i < session->watch.nspecs; i++)
-		family->matched[i] |= session->watch.found[i] > 0;
+		family->matched[i] |=
+			session->watch.found[i] > 0 || session->watch.met[i];
 	if (family->nprocesses == PROCESSES_LISTED) {
 		family->processes_left_off++;
 		return;

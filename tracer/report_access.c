@@ -168,7 +168,8 @@ bool report_access(struct session *session, struct thread *thread,
 		query.context = &asker;
 	}
 	resolver_resolve(session->resolver, &query, &component);
-	if (!watch_wants_class(&session->watch, spec, component.name)) {
+	if (!watch_wants(&session->watch, spec, session->resolver, &component,
+			 access->addr, access->size)) {
 		session->counts.neighbours++;
 		return false;
 	}

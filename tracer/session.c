@@ -38,7 +38,7 @@ static void choose_policy(struct session *session)
 	if (session->policy == POLICY_DEFAULT)
 		session->policy = session->broad ? POLICY_SAMPLE : POLICY_EVERY;
 	session->unwatching = options->stack_hz > 0 && !options->nwatches;
-	if (session->unwatching || options->list)
+	if (session->unwatching || options->list || options->births_exact)
 		session->policy = POLICY_EVERY;
 	session->hz = options->hz > 0 ? options->hz : DEFAULT_HZ;
 	session->guard.writes_only = options->on == ACCESS_WRITE;

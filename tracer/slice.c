@@ -105,7 +105,8 @@ static void rescan(struct session *session, uint64_t now)
 {
 	uint64_t before = objects(&session->watch), after;
 
-	if (now < session->rescan_ns || !has_class(&session->watch))
+	if (now < session->rescan_ns || !has_class(&session->watch) ||
+	    session->watch.births)
 		return;
 	note(session, session_rearm(session, NULL));
 	after = objects(&session->watch);

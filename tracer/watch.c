@@ -36,10 +36,12 @@ int watch_init(struct watch *watch, const struct options *options,
 	*watch = (struct watch){
 		.broad = true,
 		.no_stacks = options->survive,
+		.births = options->births_exact,
 	};
 	watch->spec = calloc(options->nwatches + 1, sizeof(*watch->spec));
 	watch->found = calloc(options->nwatches + 1, sizeof(*watch->found));
-	if (!watch->spec || !watch->found)
+	watch->met = calloc(options->nwatches + 1, sizeof(*watch->met));
+	if (!watch->spec || !watch->found || !watch->met)
 		return error_set(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < options->nwatches; i++) {
@@ -89,6 +91,7 @@ void watch_done(struct watch *watch)
 {
 	free(watch->spec);
 	free(watch->found);
+	free(watch->met);
 	ranges_done(&watch->bytes);
 	ranges_done(&watch->pages);
 	ranges_done(&watch->never);
@@ -233,6 +236,9 @@ int watch_resolve(struct watch *watch, struct process *process,
 		if (!err && r != -ENOMEM && r != -ESRCH)
 			r = 0;
 	}
+	/* Behind the others, whose bytes stay theirs. */
+	if (r == 0 && watch->births)
+		r = finder_births(&finder);
 	if (r == 0)
 		r = find_pages(watch, process, guard, &watch->bytes);
 	if (r == 0 && watch->pages.count)
@@ -248,12 +254,4 @@ int watch_hit(const struct watch *watch, uint64_t addr, uint64_t size)
 		ranges_overlap(&watch->bytes, addr, addr + (size ? size : 1));
 
 	return range ? (int)range->tag : -1;
-}
-
-bool watch_wants_class(const struct watch *watch, int spec, const char *class)
-{
-	if ((size_t)spec >= watch->nspecs ||
-	    watch->spec[spec].kind != SPEC_CLASS)
-		return true;
-	return fnmatch(watch->spec[spec].name, class, 0) == 0;
 }

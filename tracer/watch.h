@@ -40,8 +40,11 @@ const char *refusal_name(enum refusal refusal);
 struct watch {
 	struct spec *spec; /* as many as the user gave; 0: the default watch */
 	size_t *found;	   /* ranges of each */
+	bool *met;	   /* under births: it had an access */
 	size_t nspecs;
-	bool broad; /* all of them are */
+	bool broad;  /* all of them are */
+	bool births; /* classes: all memory that may hold objects is watched,
+			and each access judged by what lies there */
 
 	struct ranges bytes;   /* watched; tag: number of the spec */
 	struct ranges pages;   /* to be guarded; tag: PROT_* */
@@ -87,5 +90,10 @@ int watch_resolve(struct watch *watch, struct process *process,
 /* The number of the spec that wants [addr, addr + size), or -1. */
 int watch_hit(const struct watch *watch, uint64_t addr, uint64_t size);
 
-/* Is this spec a class: one, and does it want this class? */
-bool watch_wants_class(const struct watch *watch, int spec, const char *class);
+/*
+ * Does the spec with that number, or under births another one of a class, want
+ * an access to these bytes of @component?
+ */
+bool watch_wants(struct watch *watch, int spec, struct resolver *resolver,
+		 const struct component *component, uint64_t addr,
+		 uint64_t size);

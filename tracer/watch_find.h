@@ -28,6 +28,9 @@ bool finder_holds_objects(const struct finder *finder, const struct mapping *m);
 /* Objects of a class, or their member. */
 int finder_class(struct finder *finder, struct spec *spec) _must_check_;
 
+/* Of classes all memory where objects may be born. */
+int finder_births(struct finder *finder) _must_check_;
+
 /* These bytes join the watch, for the spec that is looked for. */
 int finder_want(struct finder *finder, uint64_t start,
 		uint64_t end) _must_check_;

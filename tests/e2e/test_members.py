@@ -8,9 +8,11 @@ With CLS_ACCESSES=100000 as many accesses are compared, as issue 6 asks.
 
 import collections
 import os
+import subprocess
 
 import harness
-from harness import CLSRUN, Case, number, run, target, text
+import servers
+from harness import CLSATTACH, CLSRUN, Case, number, run, target, text
 
 ACCESSES = int(os.environ.get("CLS_ACCESSES", "4000"))
 PLACES = 40  # of the target; each is read and written in a round
@@ -101,6 +103,89 @@ class Watches(Case):
                           target("members"), "200000"])
             self.assertEqual(125, result.status, watch)
             self.assertIn(says, text(result.err))
+
+
+class Births(Case):
+    OBJECTS = 500
+
+    def accesses(self, *watches, options=("--births=exact",)):
+        words = [word for watch in watches for word in ("-w", watch)]
+        result, log = self.traced([target("births"), str(self.OBJECTS)],
+                                  *words, *options)
+        self.assertEqual(0, result.status)
+        self.assertEqual("every", log.records[0]["options"]["policy"])
+        return log
+
+    def counted(self, log):
+        return collections.Counter(
+            (of(a)[1:] + (a["op"],)) for a in log.accesses)
+
+    def test_a_member(self):
+        log = self.accesses("class:Order.state")
+        self.assertEqual({("Order", "state", "write"): 2 * self.OBJECTS,
+                          ("Order", "state", "read"): self.OBJECTS},
+                         self.counted(log))
+        self.assertEqual("exact", log.records[0]["options"]["births"])
+        self.assertEqual(0, log.summary["born_unseen"])
+
+    def test_a_class(self):
+        found = self.counted(self.accesses("class:Order"))
+        self.assertEqual({"Order"}, {name for name, _, _ in found})
+        self.assertEqual(2 * self.OBJECTS, found["Order", "lines[1]", "write"])
+        self.assertEqual(self.OBJECTS, found["Order", "id", "read"])
+
+    def test_two_classes_and_a_variable(self):
+        found = self.counted(self.accesses("class:Order.state", "stdout",
+                                           "class:Inv*.lines"))
+        self.assertEqual(2 * self.OBJECTS, found["Order", "state", "write"])
+        self.assertEqual(2 * self.OBJECTS, found["Invoice", "lines[1]", "write"])
+        self.assertEqual({"Order", "Invoice", "stdout"},
+                         {name.split("@")[0] for name, _, _ in found})
+
+    def test_writes_alone(self):
+        found = self.counted(self.accesses(
+            "class:Order.state", options=("--births=exact", "--on", "write")))
+        self.assertEqual({("Order", "state", "write"): 2 * self.OBJECTS},
+                         found)
+
+    def test_a_class_that_is_made_later(self):
+        """Its member is split off when there are objects of it."""
+        code = """
+import sys
+input()
+class Order:
+    __slots__ = ("price", "state")
+    def __init__(self, price): self.price = price; self.state = 0
+for i in range(%d):
+    order = Order(i); order.state = 1
+""" % self.OBJECTS
+        path = self.new_log()
+        with subprocess.Popen(["/usr/bin/python3", "-c", code],
+                              stdin=subprocess.PIPE) as process, \
+                subprocess.Popen([CLSATTACH, "-q", "-o", path,
+                                  "--births=exact", "-w", "class:*Order.state",
+                                  "-p", str(process.pid)]) as tracer:
+            servers.wait_for("armed", 20, lambda: os.path.exists(path) and
+                             '"armed"' in open(path).read())
+            process.communicate(b"\n", harness.TIMEOUT)
+            tracer.wait(harness.TIMEOUT)
+        found = self.counted(harness.Log(path))
+        self.assertEqual(2 * self.OBJECTS,
+                         found["__main__.Order", "state", "write"])
+        self.assertEqual({("__main__.Order", "state")},
+                         {key[:2] for key in found})
+
+    def test_not_in_samples(self):
+        for options, says in (
+                (["-w", "class:Order", "--sample"], "every access, not some"),
+                (["-w", "class:Order", "--first"], "every access, not some"),
+                (["-w", "stdout"], "say which with -w class:GLOB")):
+            result = run([CLSRUN, *options, "--births=exact", "--",
+                          target("births")])
+            self.assertEqual(125, result.status)
+            self.assertIn(says, text(result.err))
+        result = run([CLSRUN, "--births=now", "--", target("births")])
+        self.assertIn("scan or exact", text(result.err))
 
 
 if __name__ == "__main__":

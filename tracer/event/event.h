@@ -129,6 +129,7 @@ struct event_header {
 	const char *follow;   /* one-log log-each; NULL: children are not */
 	const char *const *runtimes; /* NULL-terminated; empty: all */
 	bool list;		     /* of all objects, and no accesses */
+	const char *births;	     /* exact; NULL: by scans */
 };
 
 /* A runtime that was found in a process. */

@@ -24,6 +24,7 @@ static void record_options(struct json *json, const struct event_header *header)
 		line_strings(json, "runtimes", header->runtimes);
 	if (header->list)
 		json_bool(json, "list", true);
+	line_text(json, "births", header->births);
 	json_close(json);
 }
 
