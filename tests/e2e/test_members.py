@@ -105,6 +105,24 @@ class Watches(Case):
             self.assertIn(says, text(result.err))
 
 
+class Libraries(Case):
+    def check(self, name):
+        _, log = self.traced([target(name)], "--every", "-w", "map:heap",
+                             "--on", "write")
+        written = [a["component"] for a in log.accesses
+                   if number(a.get("new", "0")) == 42 and a["size"] == 4]
+        self.assertEqual([("Shape", 8), ("inner::Hidden", 8), ("Square", 8),
+                          ("(anonymous namespace)::Local", 8)],
+                         [(c.get("class"), c["offset"]) for c in written])
+        self.assertEqual({"exact"}, {c["confidence"] for c in written})
+
+    def test_with_symbols(self):
+        self.check("shapes")
+
+    def test_stripped(self):
+        self.check("shapes_stripped")
+
+
 class Births(Case):
     OBJECTS = 500
 
