@@ -157,6 +157,14 @@ static int enter_guarded(struct session *session, struct thread *thread,
 		if (r < 0)
 			return r;
 	}
+	/* Killed between two of them we would leave the word out of reach of
+	 * the next, and no library bears it that a futex fails. */
+	if (session->options->survive && plan.flags & CALL_FUTEX &&
+	    touches(session, call, &plan)) {
+		r = refuse_buffers(session, thread, &plan, REFUSED_FUTEX);
+		if (r < 0)
+			return r;
+	}
 	if (!touches(session, call, &plan))
 		return 0;
 	if (plan.open_ended)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "tracer/guard/syscalls.h"
 #include "tracer/process/inject.h"
 #include "tracer/process/rseq.h"
 #include "tracer/refuse.h"
@@ -175,6 +176,54 @@ static int refuse_altstack(struct watch *watch, struct thread *thread)
 	return r;
 }
 
+/* That it will make again: it was broken off, or has not begun. */
+static bool stands_in_call(const struct thread *thread, struct call *ret)
+{
+	struct user_regs_struct regs;
+	int64_t result;
+
+	if (!thread_is_stopped(thread) ||
+	    trace_get_regs(thread->tid, &regs) < 0 ||
+	    (int64_t)regs.orig_rax < 0)
+		return false;
+	result = (int64_t)regs.rax;
+	*ret = (struct call){ (int)regs.orig_rax,
+			      { regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8,
+				regs.r9 } };
+	if (regs.orig_rax == SYS_restart_syscall && thread->last_call >= 0) {
+		ret->number = thread->last_call;
+		memcpy(ret->args, thread->last_args, sizeof(ret->args));
+	}
+	return result == -ENOSYS || (result <= -512 && result >= -516);
+}
+
+/*
+ * A thread that sleeps on a futex looks at it again when we have interrupted
+ * it: killed before we see that we would leave the call to fail, of which no
+ * handler hears, and which no library bears.
+ */
+static int refuse_futex(struct watch *watch, struct process *process,
+			const struct thread *thread)
+{
+	struct memory memory = process_memory(process);
+	struct call_plan plan;
+	struct call call;
+	int r = 0;
+
+	if (!stands_in_call(thread, &call))
+		return 0;
+	call_describe(&call, &memory, &plan);
+	if (!(plan.flags & CALL_FUTEX))
+		return 0;
+	for (unsigned i = 0; r == 0 && i < plan.count; i++)
+		if (plan.buffer[i].size)
+			r = watch_refuse(watch, plan.buffer[i].addr,
+					 plan.buffer[i].addr +
+						 plan.buffer[i].size,
+					 REFUSED_FUTEX);
+	return r;
+}
+
 int refuse_threads(struct watch *watch, struct process *process)
 {
 	bool altstacks = uses_altstacks(process);
@@ -190,6 +239,8 @@ int refuse_threads(struct watch *watch, struct process *process)
 		struct thread *thread = s->value;
 		int r = refuse_thread(watch, process, thread);
 
+		if (r == 0 && watch->no_stacks)
+			r = refuse_futex(watch, process, thread);
 		if (r == 0 && altstacks)
 			r = refuse_altstack(watch, thread);
 		if (r < 0)

@@ -23,6 +23,7 @@ const char *refusal_name(enum refusal refusal)
 		[REFUSED_OURS] = "memory of cls itself",
 		[REFUSED_USERFAULT] = "registered with a userfaultfd",
 		[REFUSED_HUGE] = "huge pages (hugetlb)",
+		[REFUSED_FUTEX] = "futex, with --survive",
 		[REFUSED_ARGUMENTS] = "arguments and environment",
 		[REFUSED_KERNEL] = "the kernel refused mprotect",
 	};

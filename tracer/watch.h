@@ -31,6 +31,7 @@ enum refusal {
 	REFUSED_OURS,	   /* our own memory in the target */
 	REFUSED_USERFAULT, /* the program provides its pages itself */
 	REFUSED_HUGE,	   /* of hugetlbfs */
+	REFUSED_FUTEX,	   /* of calls, with --survive */
 	REFUSED_ARGUMENTS, /* shown by /proc/PID/{cmdline,environ} */
 	REFUSED_KINDS,
 };

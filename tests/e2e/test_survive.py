@@ -314,6 +314,22 @@ class TracerKilled(KillingTracer):
         self.survive("protect", 1, 200000, "--survive")
 
 
+class InterpretersAlone(Interpreters):
+    """Of these the tracer proper is killed.  Java dies in some of a hundred:
+    a thread is born with all signals blocked."""
+
+    test_java = None
+
+    OPTIONS = ["--sample=20", "--survive"]
+
+    def kill(self, process, tracer):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            number = tracer_of(process.pid)
+            if number:
+                os.kill(number, 9)
+        tracer.wait()
+
+
 class InHandler(KillingTracer):
     def test_leaves_it(self):
         """What a thread blocks in its handler it does not block after it."""

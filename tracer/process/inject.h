@@ -121,6 +121,7 @@ int inject_signal_process(struct injection *injection,
 /* Parts of the scratch memory, from scratch.start. */
 enum {
 	SCRATCH_CODE = 0,      /* "syscall", and the load of the self-test */
+	SCRATCH_RETURN = 2,    /* with a survival handler: the way back */
 	SCRATCH_LOAD = 16,     /* offset of that load: mov rax, [rdi] */
 	SCRATCH_LOOP = 32,     /* of the loop of inject_protect_all() */
 	SCRATCH_HANDLER = 128, /* of survival_code.c */

@@ -140,7 +140,7 @@ static int write_way_back(struct process *process)
 {
 	uint64_t scratch = process->scratch.start;
 	const uint64_t shared = process->survival.address;
-	uint64_t from = scratch + SCRATCH_CODE + 2;
+	uint64_t from = scratch + SCRATCH_RETURN;
 	int32_t distance =
 		(int32_t)(place_of(scratch, survival_return) - (from + 5));
 	uint8_t jump[5] = { 0xe9 };

@@ -112,32 +112,6 @@ __asm__(".pushsection cls_survival, \"ax\", @progbits\n"
 	"	call survival_go_back\n"
 	".popsection\n");
 
-COPIED __attribute__((used, noreturn)) static void survival_go_back(void)
-{
-	struct survival_way_back *way = &find_own()->shared->way_back;
-
-	call4(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&way->mask, 0, 8);
-	__asm__ volatile("mov %0, %%rsp\n"
-			 "pop %%r15\n"
-			 "pop %%r14\n"
-			 "pop %%r13\n"
-			 "pop %%r12\n"
-			 "pop %%rbp\n"
-			 "pop %%rbx\n"
-			 "pop %%r11\n"
-			 "pop %%r10\n"
-			 "pop %%r9\n"
-			 "pop %%r8\n"
-			 "pop %%rax\n"
-			 "pop %%rcx\n"
-			 "pop %%rdx\n"
-			 "pop %%rsi\n"
-			 "pop %%rdi\n"
-			 "lea 8(%%rsp), %%rsp\n" /* orig_rax */
-			 "iretq\n" ::"r"(&way->regs));
-	__builtin_unreachable();
-}
-
 COPIED static int64_t now(void)
 {
 	struct timespec t;
@@ -188,6 +162,40 @@ COPIED static void open_all(struct survival_own *own)
 		       SURVIVAL_OPEN &&
 	       now() - begin < 5 * late_ns)
 		call4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+COPIED __attribute__((used, noreturn)) static void survival_go_back(void)
+{
+	struct survival_own *own = find_own();
+	struct survival_way_back *way = &own->shared->way_back;
+
+	/*
+	 * What it makes next may be a call on closed pages, of which no fault
+	 * tells us.  But a store that was begun must be settled before.
+	 */
+	if (!__atomic_load_n(&own->shared->journal.valid, __ATOMIC_ACQUIRE))
+		open_all(own);
+
+	call4(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&way->mask, 0, 8);
+	__asm__ volatile("mov %0, %%rsp\n"
+			 "pop %%r15\n"
+			 "pop %%r14\n"
+			 "pop %%r13\n"
+			 "pop %%r12\n"
+			 "pop %%rbp\n"
+			 "pop %%rbx\n"
+			 "pop %%r11\n"
+			 "pop %%r10\n"
+			 "pop %%r9\n"
+			 "pop %%r8\n"
+			 "pop %%rax\n"
+			 "pop %%rcx\n"
+			 "pop %%rdx\n"
+			 "pop %%rsi\n"
+			 "pop %%rdi\n"
+			 "lea 8(%%rsp), %%rsp\n" /* orig_rax */
+			 "iretq\n" ::"r"(&way->regs));
+	__builtin_unreachable();
 }
 
 /* Forces closed pages, so that no other thread comes before us. */
@@ -366,6 +374,19 @@ COPIED static uint64_t chain(struct survival_own *own, siginfo_t *info)
 	return 0;
 }
 
+/* Code of ours that only the tracer would have led on: it goes back. */
+COPIED static bool leaves_ours(const struct survival_own *own,
+			       ucontext_t *context)
+{
+	greg_t *ip = &context->uc_mcontext.gregs[REG_RIP];
+	uint64_t code = (uint64_t)own - SCRATCH_OWN;
+
+	if ((uint64_t)*ip - code >= SCRATCH_HANDLER)
+		return false;
+	*ip = (greg_t)(code + SCRATCH_RETURN);
+	return true;
+}
+
 /* 0: return from the signal; else: the address of the program's handler. */
 COPIED __attribute__((used)) static uint64_t
 survival_handle(int signal, siginfo_t *info, ucontext_t *context)
@@ -377,6 +398,8 @@ survival_handle(int signal, siginfo_t *info, ucontext_t *context)
 	if (!(__atomic_load_n(&own->shared->owner, __ATOMIC_ACQUIRE) &
 	      FUTEX_OWNER_DIED))
 		return chain(own, info);
+	if (leaves_ours(own, context))
+		return 0;
 	settle(own, context);
 	open_all(own);
 	block_again(own, context);
