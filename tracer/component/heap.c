@@ -228,18 +228,22 @@ static int find_big(struct heap *heap, const struct area *area, uint64_t addr,
 {
 	struct big *big = &heap->big[heap->next_big++ % BIG];
 	uint64_t page = page_down(addr);
+	bool below = false;
 
 	*big = (struct big){ page, page + PAGE, 0, heap->epoch };
 	for (unsigned i = 0; i < MAX_DOWN && page >= area->first; i++) {
 		uint64_t size;
+		bool chunk = is_mapped_chunk(heap, page, area->end, &size);
 
-		if (is_mapped_chunk(heap, page, area->end, &size) &&
-		    size > addr - page) {
+		if (chunk && size > addr - page) {
 			*big = (struct big){ page, page + size, size,
 					     heap->epoch };
 			break;
 		}
-		big->start = page;
+		/* Of what a chunk below holds nothing was found out. */
+		if (!below)
+			big->start = chunk ? page + size : page;
+		below |= chunk;
 		page -= PAGE;
 	}
 	return big_chunk(big, ret);
