@@ -102,6 +102,38 @@ static void test_owners(void **state)
 	each_version(check_owners);
 }
 
+/* As a thread of the target does that takes away a reference. */
+static void last_reference(struct scene *scene, uint64_t addr)
+{
+	struct query query = { .addr = addr, .size = 8, .write = true };
+	struct component got = { 0 };
+
+	scene_word(scene, addr, 0);
+	runtime_cpython.epoch(scene->py);
+	runtime_cpython.resolve(scene->py, &query, &got);
+	assert_string_equal(got.name, "list");
+	assert_string_equal(got.member, "ob_refcnt");
+}
+
+static void check_dying(struct scene *scene)
+{
+	uint64_t list = scene->list, pool = list & ~(uint64_t)(4096 - 1);
+
+	last_reference(scene, list);
+	expect_object(scene, list + 24, 0, "list", "ob_item", list);
+	expect_object(scene, scene->items, list, "list", "[0]", scene->items);
+	/* given back, and given out anew: nothing is in it yet */
+	scene_word(scene, pool + 8, list - 16);
+	expect_block(scene, list + 24, "free pool block");
+	scene_word(scene, pool + 8, 0);
+	expect_block(scene, list + 24, "pool block");
+}
+
+static void test_dying(void **state)
+{
+	each_version(check_dying);
+}
+
 static void check_entries(struct scene *scene)
 {
 	struct py_keys keys;
@@ -272,6 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_dying),
 		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_what_is_none),

@@ -103,6 +103,8 @@ static void by_pool(struct cpython *py, const struct py_block *block,
 	ret->size = block->end - block->start;
 	if (block->head)
 		component_name(ret, "pool header");
+	else if (py_is_free(py, block))
+		component_name(ret, "free pool block");
 	else if (py_keys(py, block->start, &keys) && keys.end <= block->end)
 		component_name(ret, "dict keys");
 	else
@@ -117,6 +119,7 @@ static void resolve(void *state, const struct query *query,
 
 	if (view_on_stack(py->view, query))
 		return;
+	py_dies(py, query);
 	if (!by_register(py, query, ret)) {
 		block = py_block_of(py, query->addr);
 		if (block.kind == PY_NOWHERE)

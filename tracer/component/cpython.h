@@ -23,6 +23,7 @@ enum {
 	PY_OWNERS = 1 << 16,
 	PY_CODES = 1 << 14,
 	PY_LINES = 1 << 16,
+	PY_DYING = 64,
 	PY_NAME = 512,
 };
 
@@ -93,6 +94,7 @@ struct py_object {
 	uint64_t addr;
 	const struct py_class *class; /* until classes are forgotten */
 	uint64_t size;		      /* from addr; 0: as its block */
+	bool dying;		      /* nobody refers to it any longer */
 	struct py_block block;
 };
 
@@ -116,6 +118,10 @@ struct cpython {
 	struct {
 		uint64_t fs_base, addr;
 	} thread[16]; /* by a hash */
+	struct {
+		uint64_t addr;
+		unsigned epoch;
+	} dying[PY_DYING]; /* by a hash */
 };
 
 /* cpython_layout.c: that of 3.@minor, or NULL. */
@@ -183,6 +189,10 @@ bool py_object_at(struct cpython *py, uint64_t addr, struct py_object *ret);
 bool py_object_in(struct cpython *py, const struct py_block *block,
 		  struct py_object *ret);
 struct py_block py_block_of(struct cpython *py, uint64_t addr);
+/* Was that the store that takes the last reference to an object? */
+void py_dies(struct cpython *py, const struct query *query);
+/* Does a block of obmalloc's wait to be given out? */
+bool py_is_free(const struct cpython *py, const struct py_block *block);
 /* The block of obmalloc's that holds @addr. */
 bool py_pool_block(const struct cpython *py, uint64_t addr,
 		   struct py_block *ret);

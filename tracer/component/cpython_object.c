@@ -8,6 +8,7 @@ enum {
 	MAX_CLASSES = 32, /* of sizes: 16 to 512 bytes */
 	DEBUG_HEAD = 16,  /* that PYTHONMALLOC=debug puts before a block */
 	MAX_BEFORE = 32,
+	DYING_EPOCHS = 4096, /* accesses: what it takes to tidy up */
 };
 
 /* More than that are told only of what never ends, from 3.12 on. */
@@ -105,6 +106,37 @@ static bool is_count(const struct cpython *py, uint64_t addr, uint64_t count)
 	       is_static(py, addr);
 }
 
+static unsigned dying_slot(uint64_t addr)
+{
+	return (addr * UINT64_C(0x9e3779b97f4a7c15) >> 32) % PY_DYING;
+}
+
+/*
+ * Until its block is given back an object is one, without references.  Who
+ * saw the last one go knows: a block that is given out anew may have the same
+ * words, until its own object is written.
+ */
+void py_dies(struct cpython *py, const struct query *query)
+{
+	unsigned i = dying_slot(query->addr);
+	uint64_t word[2];
+
+	if (!query->write || query->size != 8 || query->addr % 8 ||
+	    !py_words(py, query->addr, word, 2) || word[0] ||
+	    !py_class_at(py, word[1]))
+		return;
+	py->dying[i].addr = query->addr;
+	py->dying[i].epoch = py->epoch;
+}
+
+static bool is_dying(const struct cpython *py, uint64_t addr)
+{
+	unsigned i = dying_slot(addr);
+
+	return py->dying[i].addr == addr &&
+	       py->epoch - py->dying[i].epoch < DYING_EPOCHS;
+}
+
 /* A header, whatever lies around it. */
 static bool looks_like_one(struct cpython *py, uint64_t addr,
 			   struct py_object *ret)
@@ -115,7 +147,8 @@ static bool looks_like_one(struct cpython *py, uint64_t addr,
 	if (addr % 8 || !py_words(py, addr, word, 3))
 		return false;
 	/* A free block has a link to the next one here, a dead one 0. */
-	if (!is_count(py, addr, word[0]))
+	ret->dying = !word[0];
+	if (!(ret->dying ? is_dying(py, addr) : is_count(py, addr, word[0])))
 		return false;
 	ret->class = py_class_at(py, word[1]);
 	return ret->class && measure(py, ret, word);
@@ -136,6 +169,27 @@ bool py_is_pool(const struct cpython *py, uint64_t pool,
 	       next <= py->layout.pool && (next - POOL_HEAD) % *size == 0 &&
 	       count <= (py->layout.pool - POOL_HEAD) / *size &&
 	       (!free || (free & mask) == pool);
+}
+
+bool py_is_free(const struct cpython *py, const struct py_block *block)
+{
+	uint64_t mask = ~(uint64_t)(py->layout.pool - 1);
+	uint64_t pool = block->start & mask, at;
+	uint32_t head[12], size, used;
+
+	if (block->head || !py_read(py, pool, head, sizeof(head)) ||
+	    !py_is_pool(py, pool, head, &size, &used))
+		return false;
+	if (block->start - pool >= used)
+		return true;
+	memcpy(&at, &head[2], 8);
+	for (uint32_t i = 0; at && i < py->layout.pool / size; i++) {
+		if (at == block->start)
+			return true;
+		if ((at & mask) != pool || !py_word(py, at, &at))
+			return false;
+	}
+	return false;
 }
 
 bool py_pool_block(const struct cpython *py, uint64_t addr,
@@ -180,11 +234,25 @@ static uint64_t end_of(const struct py_object *object)
 	return object->size ? object->addr + object->size : object->block.end;
 }
 
+/* Its block was given back.  Of malloc's chunks nobody knows, so they count. */
+static bool is_over(struct cpython *py, const struct py_object *object)
+{
+	if (object->block.kind != PY_POOL)
+		return true;
+	if (!py_is_free(py, &object->block))
+		return false;
+	py->dying[dying_slot(object->addr)].addr = 0;
+	return true;
+}
+
 /* Is the object all that lies in its block? */
-static bool fills(const struct cpython *py, const struct py_object *object)
+static bool fills(struct cpython *py, const struct py_object *object)
 {
 	const struct py_block *block = &object->block;
 	uint64_t start = object->addr - object->class->before;
+
+	if (object->dying && is_over(py, object))
+		return false;
 
 	if (start < block->start || end_of(object) > block->end)
 		return false;
@@ -214,7 +282,7 @@ bool py_object_at(struct cpython *py, uint64_t addr, struct py_object *ret)
 		return !ret->block.head && fills(py, ret);
 	if (chunk_at(py, addr - ret->class->before, &ret->block))
 		return fills(py, ret);
-	if (!is_static(py, addr) || !ret->size)
+	if (!is_static(py, addr) || !ret->size || ret->dying)
 		return false;
 	ret->block =
 		(struct py_block){ PY_STATIC, addr, addr + ret->size, false };
