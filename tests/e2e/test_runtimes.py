@@ -1,6 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which runtimes are found in a process, when, and what is told of them."""
+"""Which runtimes are found in a process, when, and what is told of them.
+
+With CLS_ACCESSES=100000 as many accesses to objects are compared, as issue 6
+asks, and not some thousands.
+"""
 
 import bisect
 import os
@@ -18,6 +22,7 @@ ctypes.CDLL("libstdc++.so.6")
 after = [bytes(1000) for i in range(3000)]
 """
 
+ACCESSES = int(os.environ.get("CLS_ACCESSES", "0"))
 RUBY = os.path.join(harness.TARGETS, "objects.rb")
 NODE = os.path.join(harness.TARGETS, "objects.js")
 
@@ -104,12 +109,14 @@ class Objects(Case):
         return found
 
     def traced_from_now(self, command, *options):
-        """Attach once it has made its objects: them, those that come and go
-        as {start: {class}}, and the log."""
+        """Attach once it has made its objects, and watch these if nothing
+        else: them, those that come and go as {start: {class}}, and the log."""
         path = self.new_log()
         with running(command) as process:
             stay = self.read_claims(process.stdout)
-            with running([CLSATTACH, *options, "-o", path, "-p",
+            if "-w" not in options:
+                options += tuple(self.watches(stay))
+            with running([CLSATTACH, "--every", *options, "-o", path, "-p",
                           str(process.pid)]) as tracer:
                 self.wait_for_armed(path, tracer)
                 process.stdin.write(b"\n")
@@ -123,6 +130,11 @@ class Objects(Case):
             if words[0] == "temporary":
                 gone.setdefault(int(words[4], 16), set()).add(words[1])
         return stay, gone, self.read_log(path, err)
+
+    def watches(self, stay):
+        """What watches these objects."""
+        for start, (_, end) in sorted(stay.items()):
+            yield from ("-w", "0x%x+%d" % (start, end - start))
 
     def wait_for_armed(self, path, tracer):
         for _ in range(int(harness.TIMEOUT * 20)):
@@ -158,11 +170,21 @@ class Objects(Case):
                 wrong += 1
         return hit, right, wrong, others
 
-    def check(self, command, least, *options):
-        """At least @least accesses to objects, nearly all of them right."""
-        stay, gone, log = self.traced_from_now(command, *options)
+    def check(self, program, rounds, least, watch, most=None):
+        """At least @least accesses to objects, nearly all of them right, of
+        @most events; or $CLS_ACCESSES, of nothing else."""
+        options, factor = ("-w", watch), 1
+        if ACCESSES and watch.startswith("map:"):
+            options, factor = (), ACCESSES / least
+            most = least = ACCESSES
+        if most:
+            options += ("--max-events", str(most))
+        stay, gone, log = self.traced_from_now(
+            [program, str(int(rounds * factor) + 1)], *options)
         hit, right, wrong, others = self.compare(stay, log)
-        self.assertGreater(hit, least)
+        print("# %d accesses to objects, %d right, %d wrong, %d unnamed" % (
+            hit, right, wrong, hit - right - wrong))
+        self.assertGreaterEqual(hit, least)
         self.assertGreaterEqual(right, 0.99 * hit)
         self.assertLessEqual(wrong, 0.001 * (right + wrong))
         return stay, gone, log, others
@@ -171,7 +193,7 @@ class Objects(Case):
         if not os.path.exists(target("gobjects")):
             self.skipTest("built without gobject-2.0")
         stay, gone, log, others = self.check(
-            [target("gobjects"), "8"], 40000, "-w", "map:heap", "--every")
+            target("gobjects"), 8, 40000, "map:heap")
         self.assertEqual("gobject", log.of("runtime")[0]["name"])
         # While one is made it is an object of each of its parents in turn.
         classes = {name for names in gone.values() for name in names}
@@ -193,7 +215,7 @@ class Objects(Case):
         if not os.path.exists(target("gobjects")):
             self.skipTest("built without gobject-2.0")
         stay, gone, log, others = self.check(
-            [target("gobjects"), "3"], 300, "-w", "class:ZooCage", "--every")
+            target("gobjects"), 3, 300, "class:ZooCage")
         self.assertEqual({"ZooCage"}, {a["component"]["class"]
                                        for a in log.accesses})
         cages = {start for start in stay if stay[start][0] == "ZooCage"}
@@ -204,8 +226,7 @@ class Objects(Case):
         if not os.path.exists("/usr/bin/ruby"):
             self.skipTest("no ruby")
         stay, gone, log, others = self.check(
-            [RUBY, "200"], 8000, "-w", "map:anon", "--every",
-            "--max-events", "200000")
+            RUBY, 200, 8000, "map:anon", most=200000)
         found = {r["name"]: r for r in log.of("runtime")}["ruby"]
         self.assertRegex(found["version"], r"^3\.1\.")
         self.assertIn("members", found["tells"])
@@ -218,7 +239,7 @@ class Objects(Case):
         if not os.path.exists("/usr/bin/ruby"):
             self.skipTest("no ruby")
         stay, gone, log, others = self.check(
-            [RUBY, "20"], 100, "-w", "class:Zoo::L*", "--every")
+            RUBY, 20, 100, "class:Zoo::L*")
         self.assertEqual({"Zoo::Lion"}, {a["component"]["class"]
                                          for a in log.accesses})
         lions = {start for start in stay if stay[start][0] == "Zoo::Lion"}
@@ -229,8 +250,7 @@ class Objects(Case):
         if not os.path.exists("/usr/bin/node"):
             self.skipTest("no node")
         stay, gone, log, others = self.check(
-            [NODE, "20"], 1000, "-w", "map:anon", "--every",
-            "--max-events", "80000")
+            NODE, 20, 1000, "map:anon", most=80000)
         found = {r["name"]: r for r in log.of("runtime")}["v8"]
         self.assertRegex(found["version"], r"^1\d\.\d+")
         self.assertEqual(["frames"], found["lacks"])
@@ -243,8 +263,7 @@ class Objects(Case):
         if not os.path.exists("/usr/bin/node"):
             self.skipTest("no node")
         stay, gone, log, others = self.check(
-            [NODE, "10"], 200, "-w", "class:Lion", "--every",
-            "--max-events", "600")
+            NODE, 10, 200, "class:Lion", most=600)
         self.assertEqual({"Lion"}, {a["component"]["class"]
                                     for a in log.accesses})
         lions = {start for start in stay if stay[start][0] == "Lion"}
