@@ -129,6 +129,37 @@ class Objects(Python):
                 score, _ = self.compare(python)
                 self.check(score)
 
+    def test_what_lies_in_no_object(self):
+        """Variables of functions, blocks of re, keys of a class."""
+        for python, version in PYTHONS.items():
+            with self.subTest(python=python):
+                said, _, log = self.watched(
+                    python, "cpython_locals.py", [],
+                    lambda said: ["--every", "-w", "map:anon", "-w",
+                                  "map:heap", "--max-events", "60000"])
+                parts = {(a["component"]["class"],
+                          a["component"].get("member"))
+                         for a in log.accesses
+                         if a["component"].get("how") == "owner"
+                         and a["component"]["class"] in ("SRE_STATE", "type")}
+                self.assertIn(("SRE_STATE", "data_stack"), parts)
+                self.assertIn(("SRE_STATE", "mark"), parts)
+                self.assertIn(("type", "ht_cached_keys"), parts)
+                if version >= (3, 11):
+                    self.check_variables(said, log)
+
+    def check_variables(self, objects, log):
+        """By the objects that are stored into them."""
+        for addr, names in zip(objects, ({"one", "first", "third"},
+                                         {"other", "second"})):
+            stored = {a["component"]["member"] for a in log.accesses
+                      if a["op"] == "write" and a["size"] == 8
+                      and int(a["new"], 16) == addr
+                      and a["component"].get("name") == "hold"}
+            stored = {name for name in stored if name[0] != "<"}
+            self.assertLessEqual(stored, names)
+            self.assertLessEqual(names - {"one", "other"}, stored)
+
     def test_a_class_that_comes_later(self):
         script = ("import time\n"
                   "class Late:\n"

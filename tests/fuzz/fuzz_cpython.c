@@ -68,6 +68,9 @@ static void resolve(struct scene *scene, uint64_t addr, uint64_t candidate)
 	uint64_t registers[16] = { scene->list, scene->dict, scene->order };
 	struct query query = { .addr = addr,
 			       .size = 8,
+			       .write = candidate & 8,
+			       .sp = scene->stack,
+			       .fs_base = 0x4321000,
 			       .candidates = { candidate },
 			       .ncandidates = 1,
 			       .registers = registers };
@@ -131,6 +134,8 @@ static struct scene *renewed(uint8_t version)
 	py_codes_forget(scenes[i]->py);
 	table_done(&scenes[i]->py->owners);
 	memset(scenes[i]->py->thread, 0, sizeof(scenes[i]->py->thread));
+	memset(scenes[i]->py->dying, 0, sizeof(scenes[i]->py->dying));
+	memset(scenes[i]->py->sre, 0, sizeof(scenes[i]->py->sre));
 	return scenes[i];
 }
 
@@ -143,6 +148,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	scene = renewed(data[0]);
+	scene_put_match(scene);
+	if (scene->minor >= 11 && data[0] & 0x40)
+		scene_put_on_stack(scene);
 	pages_forget(scene->view.pages);
 	/* Some of it is known from before. */
 	resolve(scene, scene->list + 8, scene->list);
@@ -150,14 +158,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	frames(scene);
 	for (size_t i = 1; i + PATCH <= size && i < CHANGES * PATCH; i += PATCH)
 		change(scene, data + i);
-	const uint64_t addr[] = { scene->order,	    scene->order + 24,
-				  scene->values,    scene->list + 16,
-				  scene->items + 8, scene->dict + 32,
-				  scene->keys + 64, scene->freed,
-				  scene->types + 8 };
+	const uint64_t addr[] = { scene->order,	     scene->order + 24,
+				  scene->values,     scene->list + 16,
+				  scene->items + 8,  scene->dict + 32,
+				  scene->keys + 64,  scene->freed,
+				  scene->types + 8,  scene->list,
+				  scene->pools + 64, scene->pools + 96 };
 	for (size_t i = 0; i < ARRAY_SIZE(addr); i++) {
 		resolve(scene, addr[i], addr[i] & ~UINT64_C(15));
 		resolve(scene, addr[i], scene->list);
+		resolve(scene, addr[i], addr[i] | 8);
 	}
 	frames(scene);
 	if (data[0] & 0x80)

@@ -298,6 +298,47 @@ static void put_thread(struct scene *scene)
 	scene_word(scene, scene->thread + layout->thread_frame, current);
 }
 
+uint64_t scene_put_on_stack(struct scene *scene)
+{
+	const struct py_layout *layout = &scene->py->layout;
+	uint64_t chunk = scene->pools, frame = chunk + 24,
+		 names = scene->stack + 800, name;
+	bool found;
+	uint32_t count[] = { 3, 10, 2, 14 }; /* stack, line, variables, all */
+
+	found = py_word(scene->py, scene->code + layout->co_name, &name);
+	assert(found);
+	scene_word(scene, names + 24, name);
+	scene_word(scene, names + 32, name);
+	scene_word(scene, scene->code + layout->co_filename - 16, names);
+	scene_put(scene, scene->code + layout->co_first_line - 4, count,
+		  sizeof(count));
+	scene_word(scene, chunk + 8, 16384);
+	scene_word(scene, frame + layout->code, scene->code);
+	scene_word(scene, frame + layout->back, scene->frame);
+	scene_word(scene,
+		   layout->minor < 13 ? scene->cframe + layout->cframe_frame
+				      : scene->thread + layout->thread_frame,
+		   frame);
+	return frame;
+}
+
+uint64_t scene_put_match(struct scene *scene)
+{
+	const struct py_layout *layout = &scene->py->layout;
+	uint64_t state = scene->stack + 512, list = scene->list;
+	const uint64_t words[] = { list + 24, list + 24, list + 24, list + 32,
+				   list };
+
+	scene_put(scene, state, words, sizeof(words));
+	scene_word(scene, state + layout->sre_mark, scene->items);
+	scene_word(scene, state + layout->sre_stack, scene->freed - 16);
+	scene_word(scene, state + layout->sre_stack + 8, 60);
+	scene_word(scene, state + layout->sre_stack + 16, 8);
+	scene_word(scene, scene->stack + 48, state);
+	return state;
+}
+
 struct scene *scene_new(unsigned minor)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
@@ -314,7 +355,11 @@ struct scene *scene_new(unsigned minor)
 					      .end = SCENE_BASE + SCENE_SIZE,
 					      .prot = PROT_READ | PROT_WRITE,
 					      .path = (char *)"" };
-	scene->maps = (struct maps){ scene->mapping, 1 };
+	/* objects do not lie where the stack does */
+	scene->mapping[1] = scene->mapping[0];
+	scene->mapping[0].end = scene->mapping[1].start =
+		SCENE_BASE + SCENE_MODULE;
+	scene->maps = (struct maps){ scene->mapping, 2 };
 	scene->world = (struct world){ .pid = getpid(),
 				       .memory = { scene, read_image, NULL },
 				       .maps = &scene->maps,

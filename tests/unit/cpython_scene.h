@@ -43,3 +43,15 @@ void scene_free(struct scene *scene);
 void scene_put(struct scene *scene, uint64_t addr, const void *bytes,
 	       size_t size);
 void scene_word(struct scene *scene, uint64_t addr, uint64_t word);
+
+/*
+ * Until it is changed: a frame of f() on the thread's own stack, which has two
+ * variables; its address.  From 3.11 on.
+ */
+uint64_t scene_put_on_stack(struct scene *scene);
+
+/*
+ * A match of re that is under way, with the block of @freed and @items; the
+ * address of its state, which is kept on the stack, too.
+ */
+uint64_t scene_put_match(struct scene *scene);

@@ -299,6 +299,81 @@ static void test_frames(void **state)
 	each_version(check_frames);
 }
 
+static void expect_frame(struct scene *scene, uint64_t addr, const char *name,
+			 const char *member)
+{
+	struct query query = { .addr = addr, .size = 8, .fs_base = 0x4321000 };
+	struct component got = { 0 };
+
+	runtime_cpython.epoch(scene->py);
+	runtime_cpython.resolve(scene->py, &query, &got);
+	assert_non_null(got.kind);
+	assert_string_equal(got.kind, "stack");
+	assert_string_equal(got.name, name);
+	assert_string_equal(got.member, member);
+	/* another thread has no frame there */
+	query.fs_base = 0x4322000;
+	memset(&got, 0, sizeof(got));
+	runtime_cpython.resolve(scene->py, &query, &got);
+	assert_null(got.kind);
+}
+
+static void check_stack(struct scene *scene)
+{
+	uint64_t frame;
+
+	if (scene->minor < 11)
+		return;
+	frame = scene_put_on_stack(scene);
+	expect_frame(scene, frame + 64, "Order.f", "stacktop");
+	expect_frame(scene, frame + 72, "Order.f", "Order.f");
+	expect_frame(scene, frame + 72 + 2 * 8, "Order.f", "<stack>[0]");
+	expect_frame(scene, frame + 72 + 5 * 8, "data stack", "");
+}
+
+static void test_stack(void **state)
+{
+	each_version(check_stack);
+}
+
+static void expect_part(struct scene *scene, uint64_t state, uint64_t addr,
+			const char *class, const char *member)
+{
+	uint64_t registers[16] = { [3] = state };
+	struct query query = { .addr = addr,
+			       .size = 8,
+			       .sp = scene->stack,
+			       .registers = registers };
+	struct component got = { 0 };
+
+	for (unsigned i = 0; i < 300; i++)
+		runtime_cpython.epoch(scene->py);
+	runtime_cpython.resolve(scene->py, &query, &got);
+	assert_non_null(got.kind);
+	assert_string_equal(got.name, class);
+	assert_string_equal(got.member, member);
+}
+
+/* A match of re is under way: its text lies in an object. */
+static void check_match(struct scene *scene)
+{
+	uint64_t state = scene_put_match(scene), block = scene->freed - 16;
+
+	expect_part(scene, state, block + 32, "SRE_STATE", "data_stack");
+	expect_part(scene, state, scene->items, "SRE_STATE", "mark");
+	/* kept on the stack, not in a register */
+	scene_word(scene, scene->stack + 48, state);
+	expect_part(scene, 0, block + 32, "SRE_STATE", "data_stack");
+	/* it is over */
+	scene_word(scene, state + scene->py->layout.sre_stack, 0);
+	expect_part(scene, 0, block + 32, "pool block", "");
+}
+
+static void test_match(void **state)
+{
+	each_version(check_match);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +386,8 @@ int main(void)
 		cmocka_unit_test(test_a_class_in_the_place_of_another),
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_match),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

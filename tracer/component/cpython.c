@@ -122,11 +122,15 @@ static void resolve(void *state, const struct query *query,
 	py_dies(py, query);
 	if (!by_register(py, query, ret)) {
 		block = py_block_of(py, query->addr);
-		if (block.kind == PY_NOWHERE)
+		if (block.kind == PY_NOWHERE) {
+			py_stack(py, query, ret);
 			return;
+		}
 		if (!by_block(py, query, &block, ret) &&
 		    (block.kind == PY_STATIC ||
 		     !py_owned(py, query, &block, ret)) &&
+		    (block.kind == PY_STATIC ||
+		     !py_matching(py, query, &block, ret)) &&
 		    block.kind == PY_POOL)
 			by_pool(py, &block, ret);
 	}

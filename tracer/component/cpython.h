@@ -24,6 +24,7 @@ enum {
 	PY_CODES = 1 << 14,
 	PY_LINES = 1 << 16,
 	PY_DYING = 64,
+	PY_STATES = 64,
 	PY_NAME = 512,
 };
 
@@ -51,6 +52,8 @@ struct py_layout {
 
 	/* a frame: until 3.10 an object */
 	uint32_t back, code, instruction, owner;
+
+	uint32_t sre_mark, sre_stack; /* in an SRE_STATE */
 
 	uint32_t co_filename, co_name, co_lines, co_first_line, co_code;
 };
@@ -122,6 +125,11 @@ struct cpython {
 		uint64_t addr;
 		unsigned epoch;
 	} dying[PY_DYING]; /* by a hash */
+	struct {
+		uint64_t start; /* of a block of it */
+		uint64_t state; /* 0: it has none */
+		unsigned epoch;
+	} sre[PY_STATES]; /* by a hash */
 };
 
 /* cpython_layout.c: that of 3.@minor, or NULL. */
@@ -215,6 +223,10 @@ unsigned py_parts(struct cpython *py, const struct py_object *object,
 bool py_owned(struct cpython *py, const struct query *query,
 	      const struct py_block *block, struct component *ret);
 
+/* cpython_sre.c: is @block one of a match that is under way? */
+bool py_matching(struct cpython *py, const struct query *query,
+		 const struct py_block *block, struct component *ret);
+
 /* cpython_scan.c */
 int py_each(void *state, const struct scan *scan);
 int py_class_names(void *state, int (*visit)(void *context, const char *name),
@@ -237,6 +249,12 @@ unsigned py_line(struct cpython *py, const struct py_code *code,
 		 int64_t offset);
 void py_codes_forget(struct cpython *py);
 
+/* cpython_stack.c: is @addr in a frame of the thread's, from 3.11 on? */
+bool py_stack(struct cpython *py, const struct query *query,
+	      struct component *ret);
+
 /* cpython_frames.c */
+/* The record of the thread whose fs_base is @self, or 0. */
+uint64_t py_thread(struct cpython *py, uint64_t self);
 int py_frames(void *state, const struct stack_query *query,
 	      struct managed *managed);

@@ -104,22 +104,27 @@ static uint64_t find_sleeping(const struct cpython *py,
 	return search(py, &wanted);
 }
 
-static uint64_t find_thread(struct cpython *py, const struct stack_query *query)
+uint64_t py_thread(struct cpython *py, uint64_t self)
 {
-	struct wanted wanted = { .self = query->regs->fs_base };
-	size_t i = (wanted.self * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
+	struct wanted wanted = { .self = self };
+	size_t i = (self * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
 		   ARRAY_SIZE(py->thread);
 
-	if (!py->runtime)
-		return 0;
-	if (!wanted.self)
-		return find_sleeping(py, query);
-	if (py->thread[i].fs_base == wanted.self &&
+	if (py->thread[i].fs_base == self &&
 	    is_thread(py, py->thread[i].addr, &wanted))
 		return py->thread[i].addr;
-	py->thread[i].fs_base = wanted.self;
+	py->thread[i].fs_base = self;
 	py->thread[i].addr = search(py, &wanted);
 	return py->thread[i].addr;
+}
+
+static uint64_t find_thread(struct cpython *py, const struct stack_query *query)
+{
+	if (!py->runtime)
+		return 0;
+	if (!query->regs->fs_base)
+		return find_sleeping(py, query);
+	return py_thread(py, query->regs->fs_base);
 }
 
 /* The native frame in which @addr lies, or -1: none that is known. */

@@ -16,6 +16,7 @@ struct part {
 		PART_NONE,
 		PART_ITEMS,
 		PART_KEYS,
+		PART_SHARED_KEYS,
 		PART_DICT_VALUES,
 		PART_VALUES
 	} kind;
@@ -28,7 +29,7 @@ static bool is_kind(const struct py_class *class, unsigned bit)
 	return class->flags >> bit & 1;
 }
 
-enum { LIST_SUBCLASS = 25, DICT_SUBCLASS = 29 };
+enum { LIST_SUBCLASS = 25, DICT_SUBCLASS = 29, TYPE_SUBCLASS = 31 };
 
 /* 3.11, 3.12: attributes lie in a block that the word before one points to. */
 static bool values_of(const struct cpython *py, const struct py_object *object,
@@ -71,6 +72,20 @@ static unsigned parts_of_dict(const struct cpython *py, const uint64_t word[6],
 	return 2;
 }
 
+/* The keys that the attributes of all its objects share. */
+static bool shared_keys_of(const struct cpython *py, uint64_t class,
+			   struct part *ret)
+{
+	struct py_keys keys;
+	uint64_t addr;
+
+	if (!py_word(py, class + py->layout.keys, &addr) || !addr ||
+	    !py_keys(py, addr, &keys))
+		return false;
+	*ret = (struct part){ PART_SHARED_KEYS, keys.addr, keys.end };
+	return true;
+}
+
 /* Up to three. */
 static unsigned parts_of(const struct cpython *py,
 			 const struct py_object *object, struct part ret[3])
@@ -88,6 +103,9 @@ static unsigned parts_of(const struct cpython *py,
 		if (!py_words(py, object->addr, word, 6))
 			return 0;
 		n += parts_of_dict(py, word, ret);
+	} else if (is_kind(object->class, TYPE_SUBCLASS) && object->size &&
+		   object->block.kind != PY_STATIC) {
+		n += shared_keys_of(py, object->addr, ret);
 	}
 	if (values_of(py, object, &ret[n]))
 		n++;
@@ -120,6 +138,10 @@ void py_learn(struct cpython *py, const struct py_object *object)
 
 	for (unsigned i = 0; i < n; i++)
 		owner_is(py, block_of_part(py, &part[i]), object->addr);
+	if (!object->class->keys ||
+	    !shared_keys_of(py, object->class->addr, part))
+		return;
+	owner_is(py, block_of_part(py, part), object->class->addr);
 }
 
 unsigned py_parts(struct cpython *py, const struct py_object *object,
@@ -140,17 +162,19 @@ static void name_key(const struct cpython *py, uint64_t addr,
 {
 	static const char *const column[] = { "me_hash", "me_key", "me_value" };
 	struct py_keys keys;
+	const char *member =
+		part->kind == PART_KEYS ? "ma_keys" : "ht_cached_keys";
 	uint64_t i, field;
 	char key[PY_NAME / 4];
 
 	if (!py_keys(py, part->start, &keys))
 		return;
 	if (addr < keys.first - keys.indices) {
-		snprintf(text, size, "ma_keys");
+		snprintf(text, size, "%s", member);
 		return;
 	}
 	if (addr < keys.first) {
-		snprintf(text, size, "ma_keys.dk_indices");
+		snprintf(text, size, "%s.dk_indices", member);
 		return;
 	}
 	i = (addr - keys.first) / keys.entry;
@@ -159,7 +183,7 @@ static void name_key(const struct cpython *py, uint64_t addr,
 	if (py_key_text(py, &keys, i, key, sizeof(key)))
 		snprintf(text, size, "['%s'].%s", key, column[field]);
 	else
-		snprintf(text, size, "ma_keys[%ju].%s", (uintmax_t)i,
+		snprintf(text, size, "%s[%ju].%s", member, (uintmax_t)i,
 			 column[field]);
 }
 
@@ -193,6 +217,7 @@ static void name_part(const struct cpython *py, const struct py_object *owner,
 			 (uintmax_t)(addr - part->start) / 8);
 		break;
 	case PART_KEYS:
+	case PART_SHARED_KEYS:
 		name_key(py, addr, part, text, size);
 		break;
 	case PART_DICT_VALUES:
