@@ -160,6 +160,28 @@ class Objects(Python):
             self.assertLessEqual(stored, names)
             self.assertLessEqual(names - {"one", "other"}, stored)
 
+    def test_what_is_dying(self):
+        """They are read until all that they refer to is let go."""
+        for python in PYTHONS:
+            with self.subTest(python=python):
+                said, _, log = self.watched(
+                    python, "cpython_dying.py", [],
+                    lambda said: ["--every", "-w", "map:anon",
+                                  "--max-events", "80000"])
+                seen = {name: [] for name in said}
+                for access in log.accesses:
+                    component = access["component"]
+                    for name, addr in said.items():
+                        if (access["op"] == "read" and access["size"] == 8
+                                and int(access["old"], 16) == addr
+                                and component.get("class", name) in said
+                                and component["kind"] in ("object", "block")):
+                            seen[name].append(component.get("class"))
+                for name, classes in seen.items():
+                    self.assertLessEqual(set(classes), {name, None})
+                    self.assertGreater(len(classes), 100)
+                    self.assertLess(classes.count(None), len(classes) / 50)
+
     def test_a_class_that_comes_later(self):
         script = ("import time\n"
                   "class Late:\n"
