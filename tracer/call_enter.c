@@ -115,6 +115,19 @@ static bool frame_is_open(struct session *session, struct thread *thread)
 	       !call_guarded(session, info.stack_pointer - 8, SIGFRAME);
 }
 
+/*
+ * Killed between two calls we would leave the word out of reach of the next,
+ * and no library bears it that a futex fails.
+ */
+static int leave_futex(struct session *session, struct thread *thread,
+		       const struct call *call, const struct call_plan *plan)
+{
+	if (!session->options->survive || !(plan->flags & CALL_FUTEX) ||
+	    !touches(session, call, plan))
+		return 0;
+	return refuse_buffers(session, thread, plan, REFUSED_FUTEX);
+}
+
 /* 0: resume it; 1: stands at its exit; 2: runs already. */
 static int enter_guarded(struct session *session, struct thread *thread,
 			 const struct call *call, bool resumed)
@@ -157,16 +170,9 @@ static int enter_guarded(struct session *session, struct thread *thread,
 		if (r < 0)
 			return r;
 	}
-	/* Killed between two of them we would leave the word out of reach of
-	 * the next, and no library bears it that a futex fails. */
-	if (session->options->survive && plan.flags & CALL_FUTEX &&
-	    touches(session, call, &plan)) {
-		r = refuse_buffers(session, thread, &plan, REFUSED_FUTEX);
-		if (r < 0)
-			return r;
-	}
-	if (!touches(session, call, &plan))
-		return 0;
+	r = leave_futex(session, thread, call, &plan);
+	if (r < 0 || !touches(session, call, &plan))
+		return r;
 	if (plan.open_ended)
 		plan.kind = CALL_UNKNOWN;
 	if (plan.kind == CALL_BUFFERED && !plan.overflow) {

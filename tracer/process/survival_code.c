@@ -169,36 +169,22 @@ COPIED __attribute__((used, noreturn)) static void survival_go_back(void)
 	struct survival_own *own = find_own();
 	struct survival_way_back *way = &own->shared->way_back;
 
-	/*
-	 * What it makes next may be a call on closed pages, of which no fault
-	 * tells us.  But a store that was begun must be settled before.
-	 */
+	/* Its next call may be on closed pages, and raises no fault.  But a
+	 * store that was begun must be settled before. */
 	if (!__atomic_load_n(&own->shared->journal.valid, __ATOMIC_ACQUIRE))
 		open_all(own);
 
 	call4(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&way->mask, 0, 8);
 	__asm__ volatile("mov %0, %%rsp\n"
-			 "pop %%r15\n"
-			 "pop %%r14\n"
-			 "pop %%r13\n"
-			 "pop %%r12\n"
-			 "pop %%rbp\n"
-			 "pop %%rbx\n"
-			 "pop %%r11\n"
-			 "pop %%r10\n"
-			 "pop %%r9\n"
-			 "pop %%r8\n"
-			 "pop %%rax\n"
-			 "pop %%rcx\n"
-			 "pop %%rdx\n"
-			 "pop %%rsi\n"
-			 "pop %%rdi\n"
+			 "pop %%r15; pop %%r14; pop %%r13; pop %%r12\n"
+			 "pop %%rbp; pop %%rbx; pop %%r11; pop %%r10\n"
+			 "pop %%r9; pop %%r8; pop %%rax; pop %%rcx\n"
+			 "pop %%rdx; pop %%rsi; pop %%rdi\n"
 			 "lea 8(%%rsp), %%rsp\n" /* orig_rax */
 			 "iretq\n" ::"r"(&way->regs));
 	__builtin_unreachable();
 }
 
-/* Forces closed pages, so that no other thread comes before us. */
 /* Not from a table of the compiler's, which would not be copied. */
 static inline uint64_t word(uint64_t value)
 {
@@ -206,6 +192,7 @@ static inline uint64_t word(uint64_t value)
 	return value;
 }
 
+/* Forces closed pages, so that no other thread comes before us. */
 COPIED static bool write_forced(const struct survival_journal *journal)
 {
 	/* "/proc/thread-self/mem": the first thread may have ended */
