@@ -188,7 +188,8 @@ for i in range(%d):
             process.communicate(b"\n", harness.TIMEOUT)
             tracer.wait(harness.TIMEOUT)
         found = self.counted(harness.Log(path))
-        self.assertEqual(2 * self.OBJECTS,
+        # and once when it dies
+        self.assertEqual(3 * self.OBJECTS,
                          found["__main__.Order", "state", "write"])
         self.assertEqual({("__main__.Order", "state")},
                          {key[:2] for key in found})
