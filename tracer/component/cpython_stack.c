@@ -15,6 +15,7 @@ enum {
 	CHUNK_PAGES = 64,
 	MAX_CHAIN = 64, /* frames that are looked at */
 	MAX_SLOTS = 1 << 20,
+	NEAR = 1 << 20, /* bytes: how far from the frame that runs */
 };
 
 struct chunk_place {
@@ -53,12 +54,8 @@ static bool current_frame(struct cpython *py, uint64_t fs_base, uint64_t *frame)
 }
 
 static void find_frame(struct cpython *py, const struct query *query,
-		       struct chunk_place *place)
+		       uint64_t frame, struct chunk_place *place)
 {
-	uint64_t frame;
-
-	if (!current_frame(py, query->fs_base, &frame))
-		return;
 	for (unsigned i = 0; i < MAX_CHAIN && frame; i++) {
 		if (frame >= place->start && frame < place->end)
 			place->sure = true;
@@ -174,11 +171,15 @@ bool py_stack(struct cpython *py, const struct query *query,
 	      struct component *ret)
 {
 	struct chunk_place place;
+	uint64_t frame;
 
+	/* Other memory is not to be searched for a chunk that it is not. */
 	if (py->layout.minor < 11 || !py->runtime || !query->fs_base ||
+	    !current_frame(py, query->fs_base, &frame) ||
+	    query->addr + NEAR < frame || query->addr > frame + NEAR ||
 	    !find_chunk(py, query->addr, &place))
 		return false;
-	find_frame(py, query, &place);
+	find_frame(py, query, frame, &place);
 	if (!place.sure)
 		return false;
 	ret->kind = "stack";
