@@ -36,7 +36,8 @@ bool sigframe_wanted(const struct session *session,
 	const struct range *range;
 	uint64_t start = regs->rsp - SIGFRAME;
 
-	if (growth_below(session, regs->rsp))
+	/* A frame ends below the stack pointer. */
+	if (growth_below(session, regs->rsp - 1))
 		return true;
 	while ((range = ranges_overlap(&session->guard.closed, start,
 				       regs->rsp))) {

@@ -117,6 +117,24 @@ static NOINLINE void signal_below(size_t size)
 	printf("%d %d\n", order[0], buffer[0]);
 }
 
+/* The stack pointer is where the stack ends by now. */
+static NOINLINE int signal_at_the_end(void)
+{
+	orders = 0;
+	__asm__ volatile("mov %%rsp, %%rbx\n\t"
+			 "lea -0x400000(%%rsp), %%rsp\n\t"
+			 "and $-4096, %%rsp\n\t"
+			 "movq $0, (%%rsp)\n\t"
+			 "mov %0, %%edi\n\t"
+			 "mov %1, %%esi\n\t"
+			 "mov $200, %%eax\n\t" /* tkill */
+			 "syscall\n\t"
+			 "mov %%rbx, %%rsp" ::"r"(getpid()),
+			 "i"(SIGUSR1)
+			 : "rax", "rbx", "rcx", "r11", "rdi", "rsi", "memory");
+	return order[0];
+}
+
 static void *thread(void *argument)
 {
 	volatile long sum = 0;
@@ -162,6 +180,7 @@ int main(void)
 	printf("%d\n", recurse(DEPTH));
 	far_below(BUFFER);
 	signal_below(2 * BUFFER);
+	printf("%d\n", signal_at_the_end());
 	signal(SIGSEGV, on_fault);
 	if (sigsetjmp(back, 1) == 0)
 		*(volatile int *)16 = 1;
