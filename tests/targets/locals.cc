@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	pthread_t id;
 	int sum;
 
-	away[0] = 0;
+	__asm__ volatile("" : : "r"(away) : "memory"); /* all of it */
 	saying = argc > 1;
 	sum = scopes(argc) + objects(argc) + recurse(5);
 	pthread_create(&id, NULL, thread, NULL);
