@@ -137,7 +137,7 @@ bool report_access(struct session *session, struct thread *thread,
 	const struct access *access = &report->effect->access;
 	int spec = watch_hit(&session->watch, access->addr, access->size);
 	struct component component;
-	struct stack_asker asker = { session, report->regs };
+	struct stack_asker asker = { .session = session, .regs = report->regs };
 	uint64_t registers[16];
 	struct query query;
 

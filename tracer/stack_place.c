@@ -37,11 +37,11 @@ static bool find(struct session *session, const struct frame *frames,
 	return false;
 }
 
-bool stack_place(void *context, uint64_t addr, struct stack_place *ret)
+static bool look(const struct stack_asker *asker, uint64_t addr,
+		 struct stack_place *ret)
 {
 	/* Most is touched by the function that it belongs to. */
 	static const size_t depth[] = { 1, 8, EVENT_FRAMES };
-	const struct stack_asker *asker = context;
 	struct frame frames[EVENT_FRAMES];
 
 	for (size_t i = 0; i < ARRAY_SIZE(depth); i++) {
@@ -54,4 +54,15 @@ bool stack_place(void *context, uint64_t addr, struct stack_place *ret)
 			break;
 	}
 	return false;
+}
+
+bool stack_place(void *context, uint64_t addr, struct stack_place *ret)
+{
+	struct stack_asker *asker = context;
+
+	if (!asker->asked)
+		asker->found = look(asker, addr, &asker->place);
+	asker->asked = true;
+	*ret = asker->place;
+	return asker->found;
 }

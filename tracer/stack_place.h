@@ -10,6 +10,8 @@
 struct stack_asker {
 	struct session *session;
 	const struct user_regs_struct *regs;
+	bool asked, found; /* several runtimes ask, of one address */
+	struct stack_place place;
 };
 
 /* For struct query: @context is a struct stack_asker. */
